@@ -1,0 +1,42 @@
+"""Stop biased human labels before they train a model.
+
+From a table of labels by many people and a small gold table, `assess` estimates how differently
+every labeler treats groups of people, with honest uncertainty, and `gate` turns that into a verdict.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+__all__ = ["Assessment", "CheckConfig", "Columns", "Decision", "Policy", "assess", "gate"]
+
+if TYPE_CHECKING:
+    from mdba_checks.assessment import Assessment, assess
+    from mdba_checks.config import CheckConfig, Columns, Policy
+    from mdba_checks.verdict import Decision, gate
+
+_HOME = {
+    "Assessment": "assessment",
+    "assess": "assessment",
+    "CheckConfig": "config",
+    "Columns": "config",
+    "Policy": "config",
+    "Decision": "verdict",
+    "gate": "verdict",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: the command line answers --help without numpy."""
+    from importlib import import_module
+
+    if name not in _HOME:
+        msg = f"module 'mdba_checks' has no attribute {name!r}"
+        raise AttributeError(msg)
+    module = import_module(f"mdba_checks.{_HOME[name]}")
+    value = getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,49 @@
+"""What can go wrong in a way that the user can mend: one exception type, one line of text.
+
+Every message names the thing that is wrong, the value found there, and the way out. The adapters
+(command line, Great Expectations, Prefect) show the text as it is and never a traceback.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class CheckError(Exception):
+    """Base of every error raised on purpose by mdba-checks."""
+
+
+class InputError(CheckError):
+    """The data or the configuration cannot be used as it is (exit code 2)."""
+
+
+class MissingExtraError(CheckError):
+    """A part was asked for whose optional dependency is not installed (exit code 2)."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an optional part: pip install 'mdba-checks[{extra}]'")
+        self.what = what
+        self.extra = extra
+
+    def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str]]:
+        # Exceptions travel between processes; the default reduce would pass the finished message.
+        return type(self), (self.what, self.extra)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return `` Did you mean 'x'?`` for the nearest known name, or the list of known names.
+
+    Examples
+    --------
+    >>> did_you_mean("lable", ["label", "group"])
+    " Did you mean 'label'?"
+    >>> did_you_mean("zzz", ["label", "group"])
+    ' Known: group, label.'
+    """
+    known = sorted(known)
+    close = get_close_matches(name, known, n=1, cutoff=0.6)
+    if close:
+        return f" Did you mean {close[0]!r}?"
+    shown = ", ".join(known[:12]) + (", …" if len(known) > 12 else "")
+    return f" Known: {shown}." if known else ""

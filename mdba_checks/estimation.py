@@ -1,0 +1,305 @@
+"""From encoded tables to rates: fit the pool, then every bucket of labelers, then ask estimators.
+
+The order of work: pooled models on a bounded sample of labelers, g on gold, and then, bucket by
+bucket and in parallel, the models of single labelers and what the estimators make of them. A bucket
+reads the pool and its own rows and returns statistics, never rows of features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from mdba_checks.arrays import FloatArray, IntArray
+from mdba_checks.config import Metric
+from mdba_checks.correctness import Correctness, fit_correctness
+from mdba_checks.estimators import Estimator, Evidence, GoldEvidence, Rates, for_metric
+from mdba_checks.labelers import (
+    N_FOLDS,
+    Items,
+    Known,
+    Learner,
+    Pool,
+    Rows,
+    XGBoostLearner,
+    assign_folds,
+    fit_models,
+    fit_pool,
+    know,
+    over_folds,
+)
+from mdba_checks.labelers.folds import scramble
+from mdba_checks.tables import Data
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+POOL_ROWS = 200_000  # more rows than this hardly change the pooled models
+_BUCKET_ROWS = 50_000
+_BUCKET_GOLD = 50_000  # labelers of a bucket × gold items
+
+Progress = Callable[[str, int, int], None]  # stage, done, total
+
+
+@dataclass(frozen=True)
+class Fidelity:
+    """How well labelers are predicted, per labeler."""
+
+    auc: FloatArray
+    brier: FloatArray
+
+
+@dataclass(frozen=True)
+class Estimation:
+    """The rates of all labelers by every estimator asked for, and what diagnostics need."""
+
+    rates: dict[str, Rates]
+    n_labels: IntArray  # (labelers, groups)
+    n_positive: IntArray  # (labelers, groups): positive decisions
+    g: FloatArray | None  # (label rows,): probability that yes is right
+    gold_g: FloatArray | None  # (gold rows,), out of fold
+    fidelity: Fidelity | None
+
+
+def estimate_rates(
+    data: Data,
+    estimators: Sequence[Estimator],
+    *,
+    metric: Metric = "tpr",
+    learner: Learner | None = None,
+    jobs: int = 1,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Estimation:
+    """Estimate the rate of every labeler in every group with every estimator.
+
+    The numbers do not depend on `jobs`: linear algebra and every fit use one thread, and work is
+    spread over folds and buckets.
+    """
+    tell = progress or _silent
+    run = _Run(data, tuple(estimators), metric, jobs, seed, tell)
+    with threadpool_limits(limits=1, user_api="blas"):
+        shared = None
+        if any(each.needs_models for each in estimators):
+            shared = run.shared_models(learner or XGBoostLearner())
+        silver = {each.name: each.infer(data, seed) for each in estimators if each.infer}
+        parts: list[Estimation] = []
+        tell("labelers", 0, len(data.labelers))
+        for part in run.parallel(lambda rows: run.bucket(rows, shared, silver), _buckets(data)):
+            parts.append(part)
+            tell("labelers", sum(len(each.n_labels) for each in parts), len(data.labelers))
+    return _joined(parts)
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """What is fitted once and read by every bucket."""
+
+    rows: Rows
+    pool: Pool
+    known: Known | None  # None when the pool is a sample
+    gold_fold: IntArray
+    correctness: Correctness
+
+
+@dataclass(frozen=True)
+class _Run:
+    data: Data
+    estimators: tuple[Estimator, ...]
+    metric: Metric
+    jobs: int
+    seed: int
+    tell: Progress
+
+    @property
+    def n_groups(self) -> int:
+        return len(self.data.groups)
+
+    def parallel(self, function: Callable[[S], T], over: Iterable[S]) -> Iterator[T]:
+        """Yield the answers in order, as they come."""
+        if self.jobs == 1:
+            return map(function, over)
+        workers = Parallel(n_jobs=self.jobs, prefer="threads", return_as="generator")
+        answers: Iterator[T] = workers(delayed(function)(each) for each in over)
+        return answers
+
+    def over_folds(self, function: Callable[[int], T]) -> list[T]:
+        return list(self.parallel(function, range(N_FOLDS)))
+
+    def shared_models(self, learner: Learner) -> _Shared:
+        labels, gold = self.data.labels, self.data.gold
+        stratum = (labels.labeler.astype(np.int64) * self.n_groups + labels.group) * 2
+        fold = assign_folds(labels.item, stratum + labels.decision, seed=self.seed)
+        rows = Rows(
+            labels.labeler, labels.group, labels.decision, fold, labels.linear, labels.trees
+        )
+        chosen = _pool_sample(labels.labeler, self.seed)
+        self.tell("pooled models", 0, 1)
+        pool, known = fit_pool(
+            rows if chosen is None else rows.take(chosen),
+            n_groups=self.n_groups,
+            tree_types=self.data.tree_types,
+            learner=learner,
+            seed=self.seed,
+            over_folds=self.over_folds,
+        )
+        gold_fold = _fold_of_gold(gold.item, labels.item, fold)
+        items = Items(gold.group, gold.linear, gold.trees)
+        by_fold = np.stack([pool.consensus(fold, items).T for fold in range(N_FOLDS)])
+        correctness = fit_correctness(
+            over_folds(by_fold, gold_fold).T,
+            gold.group,
+            gold.correct,
+            gold.item,
+            gold.weight,
+            n_groups=self.n_groups,
+            seed=self.seed,
+        )
+        self.tell("pooled models", 1, 1)
+        return _Shared(rows, pool, known if chosen is None else None, gold_fold, correctness)
+
+    def bucket(
+        self, where: slice, shared: _Shared | None, silver: dict[str, FloatArray]
+    ) -> Estimation:
+        """Return what the estimators make of the labelers whose rows are `where`."""
+        evidence = self.evidence(where, shared)
+        asked = for_metric(evidence, self.metric)
+        rates = {}
+        for each in self.estimators:
+            if each.infer:
+                inferred = silver[each.name][where]
+                right = inferred if self.metric in ("tpr", "fnr") else 1 - inferred
+                rates[each.name] = each.estimate(replace(asked, silver=right))
+            else:
+                rates[each.name] = each.estimate(asked)
+        return Estimation(
+            rates,
+            evidence.n_labels.astype(np.int64),
+            evidence.cell_sum(evidence.decision).astype(np.int64),
+            evidence.g if shared else None,
+            evidence.gold.g if shared else None,
+            _fidelity(evidence) if shared else None,
+        )
+
+    def evidence(self, where: slice, shared: _Shared | None) -> Evidence:
+        labels, gold = self.data.labels, self.data.gold
+        codes, place = np.unique(labels.labeler[where], return_inverse=True)
+        group, item = labels.group[where], labels.item[where]
+        unknown = np.full(len(place), np.nan)
+        f = g = unknown
+        gold_g = np.full(len(gold.group), np.nan)
+        f_gold = spread = np.empty((len(codes), 0))
+        if shared:
+            rows = shared.rows.take(where)
+            known = shared.known.slice(where) if shared.known else know(rows, shared.pool)
+            items = Items(gold.group, gold.linear, gold.trees)
+            models = fit_models(rows, items, shared.gold_fold, shared.pool, known)
+            f, f_gold, spread = models.on_rows, models.on_gold, models.spread
+            g, gold_g = _right(rows, shared), shared.correctness.on_gold
+        return Evidence(
+            n_labelers=len(codes),
+            n_groups=self.n_groups,
+            place=place,
+            group=group,
+            decision=labels.decision[where],
+            item=item,
+            f=f,
+            g=g,
+            gold=GoldEvidence(gold.group, gold.correct, gold.item, gold.weight, gold_g),
+            f_gold=f_gold,
+            f_spread=spread,
+        )
+
+
+def _right(rows: Rows, shared: _Shared) -> FloatArray:
+    """Return g of label rows; the scores come from models that never saw the row's item."""
+    g = np.empty(len(rows))
+    for fold in range(N_FOLDS):
+        here = np.flatnonzero(rows.fold == fold)
+        if len(here):
+            items = Items(rows.group[here], rows.linear[here], rows.trees[here])
+            g[here] = shared.correctness(shared.pool.consensus(fold, items), items.group)
+    return g
+
+
+def _pool_sample(labeler: IntArray, seed: int) -> IntArray | None:
+    """Return the rows of a random choice of whole labelers, or None when all rows are few enough."""
+    if len(labeler) <= POOL_ROWS:
+        return None
+    counts = np.bincount(labeler)
+    order = np.argsort(scramble(np.arange(len(counts)), seed), kind="stable")
+    taken = order[np.cumsum(counts[order]) <= POOL_ROWS]
+    if not len(taken):  # a single labeler is larger than the sample
+        taken = order[:1]
+    chosen = np.zeros(len(counts), dtype=bool)
+    chosen[taken] = True
+    return np.flatnonzero(chosen[labeler])
+
+
+def _fold_of_gold(gold_item: IntArray, item: IntArray, fold: IntArray) -> IntArray:
+    """Return the fold of every gold item that was labeled too, -1 for the others."""
+    items, first = np.unique(item, return_index=True)
+    place = np.minimum(np.searchsorted(items, gold_item), len(items) - 1)
+    return np.where(items[place] == gold_item, fold[first[place]], -1)
+
+
+def _buckets(data: Data) -> Iterator[slice]:
+    """Yield ranges of rows that hold whole labelers; which ones depends on the data alone."""
+    counts = np.bincount(data.labels.labeler, minlength=len(data.labelers))
+    most = max(1, _BUCKET_GOLD // len(data.gold.group))
+    begin = end = labelers = 0
+    for count in counts:
+        if labelers and (end + count - begin > _BUCKET_ROWS or labelers == most):
+            yield slice(begin, end)
+            begin, labelers = end, 0
+        end += int(count)
+        labelers += 1
+    yield slice(begin, end)
+
+
+def _fidelity(evidence: Evidence) -> Fidelity:
+    brier = np.bincount(evidence.place, (evidence.decision - evidence.f) ** 2)
+    count = np.bincount(evidence.place)
+    positive = np.bincount(evidence.place, evidence.decision)
+    order = np.lexsort((evidence.f, evidence.place))
+    rank = np.empty(len(order))
+    starts = np.cumsum(count) - count
+    rank[order] = np.arange(len(order)) - np.repeat(starts, count) + 1
+    rank_sum = np.bincount(evidence.place, rank * evidence.decision)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        pairs = positive * (count - positive)
+        auc = (rank_sum - positive * (positive + 1) / 2) / pairs
+    return Fidelity(auc, brier / count)
+
+
+def _joined(parts: list[Estimation]) -> Estimation:
+    first = parts[0]
+    rates = {}
+    for name in first.rates:
+        fields = [vars(part.rates[name]) for part in parts]
+        rates[name] = Rates(**{key: np.concatenate([f[key] for f in fields]) for key in fields[0]})
+    fidelity, g = None, None
+    if first.fidelity is not None:
+        every = [part.fidelity for part in parts if part.fidelity]
+        fidelity = Fidelity(
+            np.concatenate([each.auc for each in every]),
+            np.concatenate([each.brier for each in every]),
+        )
+        g = np.concatenate([part.g for part in parts if part.g is not None])
+    return Estimation(
+        rates,
+        np.concatenate([part.n_labels for part in parts]),
+        np.concatenate([part.n_positive for part in parts]),
+        g,
+        first.gold_g,
+        fidelity,
+    )
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    """Report progress to nobody."""

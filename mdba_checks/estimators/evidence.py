@@ -1,0 +1,92 @@
+"""What every estimator reads, and what every estimator answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mdba_checks.arrays import FloatArray, IntArray
+from mdba_checks.config import Metric
+
+
+@dataclass(frozen=True)
+class GoldEvidence:
+    """The gold items: group, right decision, and g, out of fold."""
+
+    group: IntArray
+    correct: IntArray
+    item: IntArray
+    weight: FloatArray
+    g: FloatArray
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The rows and models of a bucket of labelers; `place` counts labelers from zero."""
+
+    n_labelers: int
+    n_groups: int
+    place: IntArray  # (rows,)
+    group: IntArray  # (rows,)
+    decision: IntArray  # (rows,)
+    item: IntArray  # (rows,)
+    f: FloatArray  # (rows,): f of the row's labeler, out of fold
+    g: FloatArray  # (rows,)
+    gold: GoldEvidence
+    f_gold: FloatArray  # (labelers, gold)
+    f_spread: FloatArray  # (labelers, gold)
+    silver: FloatArray | None = None  # (rows,): inferred right labels, for two baselines
+
+    def cell_mean(self, values: FloatArray) -> FloatArray:
+        """Return the mean of row values per (labeler, group), NaN where there are no rows."""
+        total = self.cell_sum(values)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean: FloatArray = total / self.n_labels
+        return mean
+
+    def cell_sum(self, values: FloatArray) -> FloatArray:
+        """Return the sum of row values per (labeler, group)."""
+        cell = self.place * self.n_groups + self.group
+        total = np.bincount(cell, values, minlength=self.n_labelers * self.n_groups)
+        return total.reshape(self.n_labelers, self.n_groups)
+
+    @property
+    def n_labels(self) -> FloatArray:
+        """The number of rows per (labeler, group)."""
+        return self.cell_sum(np.ones(len(self.place)))
+
+
+def for_metric(evidence: Evidence, metric: Metric) -> Evidence:
+    """Return evidence in which the true positive rate *is* the wanted rate.
+
+    FPR is the TPR of the same decisions against 1 - Y; TNR turns both around, FNR the decisions.
+    """
+    turn_decisions, turn_gold = metric in ("tnr", "fnr"), metric in ("fpr", "tnr")
+    if turn_decisions:
+        evidence = replace(
+            evidence,
+            decision=1 - evidence.decision,
+            f=1 - evidence.f,
+            f_gold=1 - evidence.f_gold,
+        )
+    if turn_gold:
+        gold = replace(evidence.gold, correct=1 - evidence.gold.correct, g=1 - evidence.gold.g)
+        evidence = replace(evidence, g=1 - evidence.g, gold=gold)
+    return evidence
+
+
+@dataclass(frozen=True)
+class Rates:
+    """An estimator's answer: a rate per (labeler, group) and where its uncertainty comes from.
+
+    The variance of a rate is ``own_variance + sum(gold_influence ** 2)`` over the gold items of its
+    group. Gold is shared by all labelers, so its part is kept item by item. NaN means that nothing
+    can be said.
+    """
+
+    rate: FloatArray  # (labelers, groups)
+    own_variance: FloatArray  # (labelers, groups): from the labeler's own rows
+    gold_influence: FloatArray  # (labelers, gold items), on the rate of the item's own group
+    mass: FloatArray  # (labelers, groups): positives the labeler had to find; pools groups
+    allowance: FloatArray  # (labelers, groups): size of a bias that could remain

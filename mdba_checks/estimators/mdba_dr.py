@@ -1,0 +1,63 @@
+"""`mdba_dr`: the doubly robust rate, right if either the labeler model or g is right.
+
+Given the features, what a labeler says and what is right are independent, so the share of items
+that are right *and* accepted is the mean of ``g * Y'`` over the labeler's rows; what g gets wrong
+is seen on gold and weighted by f, the labeler's probability to accept::
+
+    rate = (mean_S[g Y'] + mean_G[f (Y - g)]) / (mean_S[g] + mean_G[Y - g])      within a group
+
+Where the labeler also decided on a gold item, that decision replaces f: it is direct evidence, and
+for it no model of the labeler has to be right.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mdba_checks.arrays import FloatArray
+from mdba_checks.estimators.evidence import Evidence, Rates
+
+_PRODUCT_FACTOR = 1.33
+_FEW_POSITIVES = 30.0
+
+
+def estimate(evidence: Evidence) -> Rates:
+    """Estimate the rate of every labeler in every group."""
+    gold, n_groups = evidence.gold, evidence.n_groups
+    f_gold = evidence.f_gold
+    residual = gold.correct - gold.g
+    group_weight = np.bincount(gold.group, gold.weight, minlength=n_groups)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = gold.weight / group_weight[gold.group]  # of a gold item in the mean of its group
+        found = evidence.cell_mean(evidence.g * evidence.decision)
+        found += _by_group(f_gold * (share * residual), gold.group, n_groups)
+        mass = evidence.cell_mean(evidence.g) + _by_group(
+            (share * residual)[None], gold.group, n_groups
+        )
+        rate = np.clip(found / mass, 0.0, 1.0)
+        own_variance = _own_variance(evidence, rate, mass)
+        influence = (f_gold - rate[:, gold.group]) * (share * residual) / mass[:, gold.group]
+        brier = _by_group((share * residual**2)[None], gold.group, n_groups)
+        spread = _by_group(evidence.f_spread * share, gold.group, n_groups)
+        allowance = np.sqrt(_PRODUCT_FACTOR * spread * brier) / mass
+    impossible = ~(mass > 0)
+    rate[impossible] = np.nan
+    return Rates(rate, own_variance, influence, mass * evidence.n_labels, allowance)
+
+
+def _own_variance(evidence: Evidence, rate: FloatArray, mass: FloatArray) -> FloatArray:
+    n = evidence.n_labels
+    deviation = (evidence.decision - rate[evidence.place, evidence.group]) * evidence.g
+    mean = evidence.cell_mean(deviation)
+    centred = deviation - mean[evidence.place, evidence.group]
+    variance = evidence.cell_sum(centred**2) / np.maximum(n - 1, 1) / n / mass**2
+    positives = n * mass
+    # With few positives the sample variance is often near zero by luck.
+    smoothed = (rate * positives + 1) / (positives + 2)
+    binomial = smoothed * (1 - smoothed) / np.maximum(positives, 1)
+    return np.where(positives < _FEW_POSITIVES, np.maximum(variance, binomial), variance)
+
+
+def _by_group(values: FloatArray, group: np.ndarray, n_groups: int) -> FloatArray:
+    """Sum (labelers, gold items) over the items of each group."""
+    return np.stack([values[:, group == code].sum(axis=1) for code in range(n_groups)], axis=1)

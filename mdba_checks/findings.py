@@ -1,0 +1,98 @@
+"""Three answers, never two: biased, fair or inconclusive, each with its reason in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mdba_checks.config import Metric, Policy
+from mdba_checks.inference import adjust, p_values
+
+BIASED, FAIR, INCONCLUSIVE = "biased", "fair", "inconclusive"
+EVERYONE_ELSE = "everyone else"
+
+_DOING: dict[Metric, tuple[str, str]] = {
+    "tpr": ("yes", "yes"),
+    "fpr": ("yes", "no"),
+    "tnr": ("no", "no"),
+    "fnr": ("no", "yes"),
+}
+
+
+def meaning(metric: Metric) -> str:
+    """Return what a metric counts, in words.
+
+    Examples
+    --------
+    >>> meaning("fpr")
+    'says yes where no is right'
+    """
+    said, right = _DOING[metric]
+    return f"says {said} where {right} is right"
+
+
+def judge(
+    gaps: pd.DataFrame,
+    policy: Policy,
+    *,
+    confidence: float,
+    obstacles: Sequence[str],
+) -> pd.DataFrame:
+    """Return `gaps` with `p_value`, `finding` and `reason` under a policy.
+
+    `obstacles` says, per row, why nothing can be concluded there; an empty text means no obstacle.
+    """
+    judged = gaps.copy()
+    gap, error = gaps["gap"].to_numpy(), gaps["std_error"].to_numpy()
+    unusable = ~(np.isfinite(gap) & np.isfinite(error))
+    obstacles = [
+        obstacle or ("the gap could not be estimated" if lost else "")
+        for obstacle, lost in zip(obstacles, unusable, strict=True)
+    ]
+    blocked = np.array([obstacle != "" for obstacle in obstacles], dtype=bool)
+    p = p_values(gap, error, policy.max_gap)
+    p[blocked] = np.nan
+    adjusted = adjust(p, policy.correction)
+    if policy.decide_on == "estimate":
+        biased = np.abs(gap) > policy.max_gap
+        fair = np.abs(gap) <= policy.max_gap
+    else:
+        # The correction guards the claim "biased". "Fair" needs none: the gate passes only when
+        # every single interval lies inside, which is the stricter demand already.
+        biased = adjusted < 1 - confidence
+        fair = (gaps["ci_low"] >= -policy.max_gap) & (gaps["ci_high"] <= policy.max_gap)
+    judged["p_value"] = p
+    judged["finding"] = np.select(
+        [blocked, biased, fair], [INCONCLUSIVE, BIASED, FAIR], INCONCLUSIVE
+    )
+    judged["reason"] = [
+        obstacle or _reason(row, policy, confidence, len(gaps))
+        for obstacle, row in zip(obstacles, judged.itertuples(index=False), strict=True)
+    ]
+    return judged
+
+
+def _reason(row: Any, policy: Policy, confidence: float, n_tests: int) -> str:
+    limit = f"±{policy.max_gap:g}"
+    if policy.decide_on == "estimate":
+        place = "beyond" if row.finding == BIASED else "within"
+        return f"the estimate {row.gap:+.3f} is {place} {limit} (uncertainty not considered)"
+    interval = f"the {confidence:.0%} interval {row.ci_low:+.3f} to {row.ci_high:+.3f}"
+    if row.finding == BIASED:
+        more = "less" if row.gap < 0 else "more"
+        return (
+            f"{meaning(row.metric)} {100 * abs(row.gap):.0f} points {more} often for {row.group} "
+            f"({row.rate:.0%}) than for {row.reference} ({row.rate_reference:.0%}); "
+            f"{interval} lies beyond {limit}"
+        )
+    if row.finding == FAIR:
+        return f"{interval} lies within {limit}"
+    if row.ci_low > policy.max_gap or row.ci_high < -policy.max_gap:
+        return (
+            f"{interval} lies beyond {limit}, but not clearly enough for one of {n_tests} "
+            f"comparisons (correction: {policy.correction})"
+        )
+    return f"{interval} reaches across {limit}: more gold items or more labels would settle it"

@@ -1,0 +1,184 @@
+"""From rates to gaps with intervals, p-values, and control over many labelers at once.
+
+A gap compares a labeler's rate in one group with their rate in the reference group, or in everyone
+else. Groups share no rows and no gold items, so variances add; labelers share the gold, so joint
+statements need its influence item by item.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import norm
+
+from mdba_checks.arrays import FloatArray, IntArray
+from mdba_checks.config import Correction
+from mdba_checks.estimators import Rates
+
+# How much of the possible product term is taken to be real; chosen so that intervals cover on
+# simulated labelers (docs/method.md).
+_ALLOWANCE_SHARE = 0.75
+_JOINT_DRAWS = 1000
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """One comparison: a group against a named group, or against everyone else (None)."""
+
+    group: int
+    reference: int | None
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """Gaps of all labelers under all contrasts; arrays are (labelers, contrasts)."""
+
+    gap: FloatArray
+    std_error: FloatArray
+    rate: FloatArray
+    rate_reference: FloatArray
+    own_variance: FloatArray  # from the labeler's own rows
+    gold_variance: FloatArray  # from the gold items, both sides
+    joint_quantile: float  # of the largest standardised error over all gaps
+
+    def interval(self, confidence: float, *, joint: bool = False) -> tuple[FloatArray, FloatArray]:
+        """Return lower and upper ends, each gap on its own or all of them together."""
+        z = self.joint_quantile if joint else norm.ppf((1 + confidence) / 2)
+        return (
+            np.clip(self.gap - z * self.std_error, -1, 1),
+            np.clip(self.gap + z * self.std_error, -1, 1),
+        )
+
+
+def contrasts(n_groups: int, reference: int | None, sizes: IntArray) -> list[Contrast]:
+    """Return the comparisons to make.
+
+    Without a named reference every group is compared with everyone else. Two groups then say the
+    same thing twice with opposite signs, so the smaller one is compared with the larger.
+
+    Examples
+    --------
+    >>> contrasts(2, None, np.array([10, 90]))
+    [Contrast(group=0, reference=1)]
+    >>> contrasts(3, 1, np.array([10, 90, 5]))
+    [Contrast(group=0, reference=1), Contrast(group=2, reference=1)]
+    """
+    if reference is None and n_groups == 2:
+        reference = int(np.argmax(sizes))
+    if reference is None:
+        return [Contrast(group, None) for group in range(n_groups)]
+    return [Contrast(group, reference) for group in range(n_groups) if group != reference]
+
+
+def compare(
+    rates: Rates,
+    gold_group: IntArray,
+    wanted: list[Contrast],
+    *,
+    confidence: float = 0.9,
+    seed: int = 0,
+) -> Gaps:
+    """Return the gap of every labeler under every contrast."""
+    n_groups = rates.rate.shape[1]
+    found: list[dict[str, FloatArray]] = []
+    worst = np.zeros(_JOINT_DRAWS)
+    draws = np.random.default_rng([seed, 1]).standard_normal((len(gold_group), _JOINT_DRAWS))
+    own_draws = np.random.default_rng([seed, 2])
+    for contrast in wanted:
+        sides = _sides(contrast, rates.mass, n_groups)
+        side_of_gold = sides[:, gold_group]
+        has_gold = rates.gold_influence.shape[1] > 0
+        influence = rates.gold_influence * side_of_gold if has_gold else np.zeros_like(side_of_gold)
+        used = np.where(sides == 0, 0.0, rates.rate)
+        own = (sides**2 * np.where(sides == 0, 0.0, rates.own_variance)).sum(axis=1)
+        gold = (influence**2).sum(axis=1)
+        product = (sides * np.where(sides == 0, 0.0, rates.allowance)).sum(axis=1)
+        rest = (_ALLOWANCE_SHARE * product) ** 2
+        error = np.sqrt(own + gold + rest)
+        reference_rate = -(np.where(np.arange(n_groups) == contrast.group, 0, sides) * used).sum(1)
+        found.append(
+            {
+                "gap": (sides * used).sum(axis=1),
+                "std_error": error,
+                "rate": rates.rate[:, contrast.group],
+                "rate_reference": reference_rate,
+                "own_variance": own + rest,
+                "gold_variance": gold,
+            }
+        )
+        worst = np.maximum(worst, _largest_error(influence, own + rest, error, draws, own_draws))
+    quantile = float(np.quantile(worst, confidence))
+    arrays = {name: np.stack([each[name] for each in found], axis=1) for name in found[0]}
+    return Gaps(**arrays, joint_quantile=quantile)
+
+
+def _sides(contrast: Contrast, mass: FloatArray, n_groups: int) -> FloatArray:
+    """Return the weight of every group in the gap, (labelers, groups)."""
+    codes = np.arange(n_groups)
+    if contrast.reference is not None:
+        against = np.broadcast_to((codes == contrast.reference).astype(float), mass.shape)
+    else:
+        # Everyone else as one group: positives count, so groups weigh as many as they have.
+        others = np.where((codes != contrast.group) & (mass > 0), mass, 0.0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            against = others / others.sum(axis=1, keepdims=True)
+    return (codes == contrast.group).astype(float) - against
+
+
+def _largest_error(
+    influence: FloatArray,
+    own: FloatArray,
+    error: FloatArray,
+    draws: FloatArray,
+    own_draws: np.random.Generator,
+) -> FloatArray:
+    """Return the largest standardised error over labelers, one per draw of a shared gold."""
+    worst = np.zeros(draws.shape[1])
+    usable = np.flatnonzero(np.isfinite(error) & (error > 0))
+    for begin in range(0, len(usable), 256):  # bounded memory for many labelers
+        part = usable[begin : begin + 256]
+        noise = own_draws.standard_normal((len(part), draws.shape[1]))
+        total = influence[part] @ draws + np.sqrt(own[part])[:, None] * noise
+        worst = np.maximum(worst, np.abs(total / error[part][:, None]).max(axis=0))
+    return worst
+
+
+def p_values(gap: FloatArray, std_error: FloatArray, max_gap: float) -> FloatArray:
+    """Return two-sided p-values for the claim that the gap is at most `max_gap` in size.
+
+    Below 1 - confidence exactly when the interval lies beyond ±max_gap.
+
+    Examples
+    --------
+    >>> p_values(np.array([0.3, -0.05]), np.array([0.1, 0.1]), 0.1).round(3)
+    array([0.046, 1.   ])
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p: FloatArray = np.minimum(2 * norm.sf((np.abs(gap) - max_gap) / std_error), 1.0)
+    return p
+
+
+def adjust(p: FloatArray, correction: Correction) -> FloatArray:
+    """Return p-values adjusted for their number; NaN stays NaN and counts as no test.
+
+    Examples
+    --------
+    >>> adjust(np.array([0.01, 0.04, 0.03]), "holm")
+    array([0.03, 0.06, 0.06])
+    >>> adjust(np.array([0.01, 0.04, 0.03]), "bh")
+    array([0.03, 0.04, 0.04])
+    """
+    adjusted = np.array(p, dtype=float)
+    tested = np.flatnonzero(np.isfinite(adjusted))
+    n = len(tested)
+    if correction == "none" or n == 0:
+        return adjusted
+    order = tested[np.argsort(adjusted[tested], kind="stable")]
+    ranked = adjusted[order]
+    if correction == "holm":
+        steps = np.maximum.accumulate(ranked * np.arange(n, 0, -1))
+    else:
+        steps = np.minimum.accumulate((ranked * n / np.arange(1, n + 1))[::-1])[::-1]
+    adjusted[order] = np.minimum(steps, 1.0)
+    return adjusted

@@ -1,0 +1,111 @@
+"""The learner inside every labeler model: XGBoost, or any scikit-learn classifier.
+
+A learner sees the item's features, its group, and what the linear rules of the labeler say; it
+adds what rules cannot express. It returns logits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from mdba_checks.arrays import FloatArray, IntArray
+
+
+class Fitted(Protocol):
+    """A fitted learner."""
+
+    def logit(self, columns: FloatArray) -> FloatArray:
+        """Return one logit per row."""
+
+
+class Learner(Protocol):
+    """Something that can be fitted to decisions."""
+
+    linear: bool  # True: wants one-hot, standardised, complete columns; False: raw with NaN
+
+    def fit(
+        self, columns: FloatArray, decision: IntArray, types: Sequence[str], seed: int
+    ) -> Fitted:
+        """Fit to decisions; `types` is 'q' or 'c' per column."""
+
+
+class XGBoostLearner:
+    """Boosted trees on raw columns: categories as categories, missing as missing."""
+
+    linear = False
+
+    def __init__(self, *, trees: int = 80, depth: int = 4, rate: float = 0.15) -> None:
+        self.trees, self.depth, self.rate = trees, depth, rate
+
+    def fit(
+        self, columns: FloatArray, decision: IntArray, types: Sequence[str], seed: int
+    ) -> Fitted:
+        """Fit with one thread: parallelism is across fits, where it does not fight itself."""
+        import xgboost
+
+        data = xgboost.QuantileDMatrix(
+            columns, decision, feature_types=list(types), enable_categorical=True, nthread=1
+        )
+        booster = xgboost.train(
+            {
+                "objective": "binary:logistic",
+                "max_depth": self.depth,
+                "eta": self.rate,
+                "subsample": 0.8,
+                "colsample_bytree": 0.8,
+                "nthread": 1,
+                "seed": seed,
+            },
+            data,
+            num_boost_round=self.trees,
+        )
+        return _FittedBooster(booster, list(types))
+
+
+class _FittedBooster:
+    def __init__(self, booster: Any, types: list[str]) -> None:
+        self._booster, self._types = booster, types
+
+    def logit(self, columns: FloatArray) -> FloatArray:
+        import xgboost
+
+        data = xgboost.DMatrix(
+            columns, feature_types=self._types, enable_categorical=True, nthread=1
+        )
+        margin: FloatArray = self._booster.predict(data, output_margin=True)
+        return margin.astype(np.float64)
+
+
+class ClassifierLearner:
+    """Any scikit-learn classifier with `predict_proba`, on one-hot, standardised columns."""
+
+    linear = True
+
+    def __init__(self, classifier: Any) -> None:
+        self.classifier = classifier
+
+    def fit(
+        self, columns: FloatArray, decision: IntArray, types: Sequence[str], seed: int
+    ) -> Fitted:
+        """Fit a clone; a `random_state` that is not set is set from the seed."""
+        from sklearn.base import clone
+
+        classifier = clone(self.classifier)
+        if classifier.get_params().get("random_state", 0) is None:
+            classifier.set_params(random_state=seed)
+        return _FittedClassifier(classifier.fit(columns, decision))
+
+
+class _FittedClassifier:
+    def __init__(self, classifier: Any) -> None:
+        self._classifier = classifier
+
+    def logit(self, columns: FloatArray) -> FloatArray:
+        p = self._classifier.predict_proba(columns)[:, list(self._classifier.classes_).index(1)]
+        # Forests answer exactly 0 or 1; half a vote in a thousand keeps the logit finite.
+        p = np.clip(p, 5e-4, 1 - 5e-4)
+        logit: FloatArray = np.log(p) - np.log1p(-p)
+        return logit

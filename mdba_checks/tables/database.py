@@ -1,0 +1,177 @@
+"""Tables in a database, through SQLAlchemy; URLs are never shown with what they may keep secret."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, quote_plus
+
+import pyarrow as pa
+
+from mdba_checks.errors import InputError, MissingExtraError, did_you_mean
+from mdba_checks.tables.text import canonical
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import URL, Engine
+
+_ROWS_AT_ONCE = 50_000
+_IN_FILES = ("sqlite", "duckdb")
+_NOT_DATABASES = ("http", "https", "ftp", "s3", "gs", "gcs", "abfs", "hdfs", "file")
+
+
+def is_database(source: object) -> bool:
+    """Tell whether a source is a URL, alone or with a table."""
+    if isinstance(source, tuple):
+        return len(source) == 2 and all(isinstance(part, str) for part in source)
+    return isinstance(source, str) and "://" in source
+
+
+def safe_name(source: Any) -> str:
+    """Name a database table without user, password or options."""
+    url, table = _split(source)
+    scheme, mark, place = url.partition("://")
+    if not mark:
+        return f"table {table!r}"
+    place = re.split("[?&;#]", place if _in_file(scheme) else _without_user(place))[0]
+    place = f"{scheme}://{place}"
+    return f"table {table!r} of {place}" if table else place
+
+
+def _in_file(scheme: str) -> bool:
+    return scheme.partition("+")[0] in _IN_FILES
+
+
+def _without_user(place: str) -> str:
+    # A password may hold any character: only what follows the last @ is surely not part of it,
+    # and without an @ what follows a colon may still be one.
+    host, slash, path = place.rpartition("@")[2].partition("/")
+    return host.partition(":")[0] + slash + path
+
+
+def read_database(source: Any) -> pa.Table:
+    """Read one table or view whole."""
+    url, table = _split(source)
+    scheme = url.partition("://")[0]
+    if "://" not in url:
+        raise InputError("a database is named by a URL such as sqlite:///labels.db")
+    if scheme in _NOT_DATABASES:
+        raise InputError(f"cannot read {safe_name(source)}: download it and give the file's path")
+    if not table:
+        raise InputError(f"{safe_name(source)} names no table: write it as URL::table")
+    try:
+        import sqlalchemy
+        from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
+    except ModuleNotFoundError:
+        raise MissingExtraError("reading from a database", "sql") from None
+    parsed: URL | None = None
+    try:
+        parsed = sqlalchemy.make_url(url)
+        _refuse_absent_file(parsed)
+        engine = sqlalchemy.create_engine(parsed)
+    except NoSuchModuleError:
+        raise InputError(f"no SQLAlchemy driver for {scheme!r} is installed: install it") from None
+    except ModuleNotFoundError as error:
+        raise InputError(f"reading from {scheme!r} needs its driver {error.name!r}") from None
+    except (SQLAlchemyError, ValueError) as error:
+        raise InputError(
+            f"cannot open {safe_name(source)}: {_scrubbed(error, url, parsed)}"
+        ) from None
+    try:
+        return _fetch(engine, table, source)
+    except InputError:
+        raise
+    except Exception as error:  # noqa: BLE001  drivers raise what they like
+        raise InputError(
+            f"cannot read {safe_name(source)}: {_scrubbed(error, url, parsed)}"
+        ) from None
+    finally:
+        engine.dispose()
+
+
+def _split(source: Any) -> tuple[str, str]:
+    if isinstance(source, tuple):
+        return source
+    url, _, table = source.rpartition("::")
+    # An @ or / behind the colons: they are part of a password and no table is named.
+    named = "://" in url and not set(table) & set("@/")
+    return (url, table) if named else (source, "")
+
+
+def _refuse_absent_file(url: URL) -> None:
+    # Opening an absent file would create it.
+    name = url.database
+    if not name or not _in_file(url.drivername) or name.startswith((":memory:", "file:", "md:")):
+        return
+    path = Path(name)
+    if not path.exists():
+        nearby = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise InputError(f"no such file: {name!r}.{did_you_mean(path.name, nearby)}")
+
+
+def _fetch(engine: Engine, name: str, source: Any) -> pa.Table:
+    import sqlalchemy
+    from sqlalchemy.exc import NoSuchTableError
+
+    schema, _, plain = name.rpartition(".")
+    try:
+        table = sqlalchemy.Table(
+            plain, sqlalchemy.MetaData(), schema=schema or None, autoload_with=engine
+        )
+    except NoSuchTableError:
+        look = sqlalchemy.inspect(engine)
+        known = look.get_table_names(schema or None) + look.get_view_names(schema or None)
+        raise InputError(f"there is no {safe_name(source)}.{did_you_mean(plain, known)}") from None
+    columns = [column.name for column in table.columns]
+    chunks: list[list[pa.Array]] = [[] for _ in columns]
+    with engine.connect() as connection:
+        rows = connection.execution_options(yield_per=_ROWS_AT_ONCE).execute(table.select())
+        for part in rows.partitions():
+            for place, values in enumerate(zip(*part, strict=True)):
+                chunks[place].append(_array(values))
+    return pa.table([_joined(parts) for parts in chunks], names=columns)
+
+
+def _array(values: tuple[Any, ...]) -> pa.Array:
+    try:
+        return pa.array(values)
+    except (pa.ArrowException, TypeError, ValueError):
+        return _spelled(values)
+
+
+def _spelled(values: Iterable[Any]) -> pa.Array:
+    return pa.array([None if v is None else canonical(v) for v in values], pa.string())
+
+
+def _joined(parts: list[pa.Array]) -> pa.ChunkedArray:
+    kinds = {part.type for part in parts if not pa.types.is_null(part.type)}
+    if not kinds:
+        return pa.chunked_array(parts or [pa.nulls(0)])
+    if len(kinds) == 1:
+        return pa.chunked_array([part.cast(*kinds) for part in parts])
+    if all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds):
+        return pa.chunked_array([part.cast(pa.float64()) for part in parts])
+    return pa.chunked_array([_spelled(part.to_pylist()) for part in parts])
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's text, shortened; some go on for pages."""
+    lines = str(error).splitlines()
+    return (lines[0] if lines else type(error).__name__)[:200]
+
+
+def _scrubbed(error: Exception, url: str, parsed: URL | None) -> str:
+    text = first_line(getattr(error, "orig", None) or error)
+    secrets = {url}
+    if parsed is not None:
+        options = [
+            v
+            for value in parsed.query.values()
+            for v in ([value] if isinstance(value, str) else value)
+        ]
+        for secret in (str(parsed.password or ""), *options):
+            secrets |= {secret, quote(secret), quote_plus(secret)}
+    for secret in sorted(filter(None, secrets), key=len, reverse=True):
+        text = text.replace(secret, "***")
+    return text

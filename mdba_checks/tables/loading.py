@@ -1,0 +1,268 @@
+"""From two tables to arrays: everything the models need, checked, encoded and in one order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from mdba_checks.arrays import FloatArray, IntArray
+from mdba_checks.config import CheckConfig
+from mdba_checks.tables.encoding import encode
+from mdba_checks.tables.features import choose_features
+from mdba_checks.tables.hashing import content_hash, row_fingerprints
+from mdba_checks.tables.reading import Source, read_table
+from mdba_checks.tables.roles import (
+    Roles,
+    binary,
+    check_gold,
+    check_groups,
+    complete_rows,
+    find_roles,
+    text_columns,
+    weights,
+)
+from mdba_checks.tables.text import as_names, unify
+
+
+@dataclass(frozen=True)
+class LabelRows:
+    """The decisions, sorted by labeler, item and content.
+
+    Attributes
+    ----------
+    labeler, group
+        Codes into `Data.labelers` and `Data.groups`.
+    decision
+        What the labeler decided, 0 or 1.
+    item
+        Codes of items, shared with gold; every row is its own item when there is no item column.
+    trees
+        float32 (rows, features): numbers as they are, categories as codes, NaN missing.
+    linear
+        float64 (rows, columns): standardised numbers, missing indicators, one-hot categories.
+    position
+        Where the row stands in the input table.
+    """
+
+    labeler: IntArray
+    group: IntArray
+    decision: IntArray
+    item: IntArray
+    trees: FloatArray
+    linear: FloatArray
+    position: IntArray
+
+    def __len__(self) -> int:
+        return len(self.decision)
+
+
+@dataclass(frozen=True)
+class GoldRows:
+    """The items whose right decision is known, sorted by group, item and content.
+
+    Attributes
+    ----------
+    correct
+        The right decision, 0 or 1.
+    weight
+        How many items of the population the row stands for.
+    """
+
+    group: IntArray
+    correct: IntArray
+    item: IntArray
+    weight: FloatArray
+    trees: FloatArray
+    linear: FloatArray
+    position: IntArray
+
+    def __len__(self) -> int:
+        return len(self.correct)
+
+
+@dataclass(frozen=True)
+class Data:
+    """Labels and gold, ready for the models.
+
+    Attributes
+    ----------
+    labelers, groups, features
+        Names, sorted; codes in `labels` and `gold` point into them.
+    tree_types
+        ``"q"`` or ``"c"`` per column of `trees`, as XGBoost's ``feature_types`` wants it.
+    messages
+        What the user should know: columns left out and why, rows dropped.
+    labels_hash, gold_hash
+        Fingerprints of the two input tables (see `tables.hashing`).
+    n_label_rows
+        Rows of the labels table as it was read, dropped ones included.
+    n_dropped
+        Rows dropped from both tables together.
+    reference
+        The name of the reference group, None for "everyone else".
+    has_items
+        Whether an item column tells which rows are about the same thing.
+    """
+
+    labels: LabelRows
+    gold: GoldRows
+    labelers: tuple[str, ...]
+    groups: tuple[str, ...]
+    features: tuple[str, ...]
+    tree_types: tuple[str, ...]
+    messages: tuple[str, ...]
+    labels_hash: str
+    gold_hash: str
+    n_label_rows: int
+    n_dropped: int
+    reference: str | None = None
+    has_items: bool = False
+
+
+def load(labels: Source, gold: Source, config: CheckConfig) -> Data:
+    """Read, validate and encode labels and gold.
+
+    Raises
+    ------
+    InputError
+        When something cannot be used as it is; the text names the column and the way out.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> labels = pd.DataFrame(
+    ...     {
+    ...         "labeler": ["ann", "ann", "bob"],
+    ...         "label": [1, 0, 1],
+    ...         "group": list("wmw"),
+    ...         "age": [3, 4, 5],
+    ...     }
+    ... )
+    >>> gold = pd.DataFrame({"gold": [1, 0], "group": ["w", "m"], "age": [4, 5]})
+    >>> data = load(labels, gold, CheckConfig())
+    >>> data.labelers, data.groups, data.features, data.labels.trees.shape
+    (('ann', 'bob'), ('m', 'w'), ('age',), (3, 1))
+    """
+    names = text_columns(config)
+    tables = [
+        read_table(source, text_columns=names, missing_values=config.missing_values)
+        for source in (labels, gold)
+    ]
+    hashes = [content_hash(table) for table in tables]
+    roles = find_roles(tables[0], tables[1], config)
+    columns = roles.columns
+    kept, messages = _drop_incomplete(tables, roles, config)
+    weight = weights(tables[1], columns.gold_weight)[kept[1]]
+    n_dropped = sum(table.num_rows - len(rows) for table, rows in zip(tables, kept, strict=True))
+    tables = [_taken(table, rows) for table, rows in zip(tables, kept, strict=True)]
+
+    labelers, (labeler,) = unify(_names(tables[0], columns.labeler))
+    groups, group = unify(*(_names(table, columns.group) for table in tables))
+    reference = check_groups(groups, group[0], group[1], config)
+    decision, correct = binary(
+        _names(tables[0], columns.label), _names(tables[1], columns.gold), config
+    )
+    check_gold(correct, config)
+    items = _items(tables, roles, messages)
+    features, about = choose_features(tables[0], tables[1], roles.names, config)
+    messages += about
+    tables.clear()  # all that is needed is in arrays now, and the tables are large
+
+    marks = (
+        row_fingerprints([*(f.labels for f in features), group[0], decision], len(decision)),
+        row_fingerprints([*(f.gold for f in features), group[1], correct, weight], len(correct)),
+    )
+    orders = (
+        np.lexsort((marks[0], items[0], labeler)),
+        np.lexsort((marks[1], items[1], group[1])),
+    )
+    encoded = encode(features, (group[0], group[1]), orders)
+    messages += encoded.messages
+    item = _numbered(items, orders)
+    return Data(
+        labels=LabelRows(
+            labeler=labeler[orders[0]].astype(np.int32),
+            group=group[0][orders[0]].astype(np.int16),
+            decision=decision[orders[0]],
+            item=item[0],
+            trees=encoded.trees[0],
+            linear=encoded.linear[0],
+            position=kept[0][orders[0]],
+        ),
+        gold=GoldRows(
+            group=group[1][orders[1]].astype(np.int16),
+            correct=correct[orders[1]],
+            item=item[1],
+            weight=weight[orders[1]],
+            trees=encoded.trees[1],
+            linear=encoded.linear[1],
+            position=kept[1][orders[1]],
+        ),
+        labelers=tuple(labelers),
+        groups=tuple(groups),
+        features=tuple(feature.name for feature in features),
+        tree_types=encoded.tree_types,
+        messages=tuple(messages),
+        labels_hash=hashes[0],
+        gold_hash=hashes[1],
+        n_label_rows=tables[0].num_rows,
+        n_dropped=n_dropped,
+        reference=reference,
+        has_items=roles.item is not None,
+    )
+
+
+def _drop_incomplete(
+    tables: list[pa.Table], roles: Roles, config: CheckConfig
+) -> tuple[list[IntArray], list[str]]:
+    kept, messages = [], []
+    for table, where, names in zip(
+        tables, ("labels", "gold"), (roles.in_labels, roles.in_gold), strict=True
+    ):
+        rows, message = complete_rows(table, where, names, drop=config.drop_missing)
+        kept.append(rows)
+        messages += [message] if message else []
+    return kept, messages
+
+
+def _taken(table: pa.Table, rows: IntArray) -> pa.Table:
+    return table if len(rows) == table.num_rows else table.take(pa.array(rows))
+
+
+def _names(table: pa.Table, name: str) -> pa.DictionaryArray:
+    # Encoded again, because a name may have been in dropped rows only.
+    return as_names(table.column(name))
+
+
+def _items(tables: list[pa.Table], roles: Roles, messages: list[str]) -> list[IntArray]:
+    """Return item codes in row order, shared between the tables; -1 where there is no item."""
+    codes: list[IntArray] = [np.full(table.num_rows, -1, dtype=np.int64) for table in tables]
+    known = [(0, roles.item, "labels"), (1, roles.gold_item, "gold")]
+    used = [(place, name, where) for place, name, where in known if name is not None]
+    if not used:
+        return codes
+    _, unified = unify(*(_names(tables[place], name) for place, name, _ in used))
+    for (place, name, where), own in zip(used, unified, strict=True):
+        codes[place] = own.astype(np.int64)
+        alone = int((own < 0).sum())
+        if alone:
+            messages.append(
+                f"{where}: {alone} rows have no value in column {name!r}: each counts as an item "
+                "of its own"
+            )
+    return codes
+
+
+def _numbered(items: list[IntArray], orders: tuple[IntArray, IntArray]) -> list[IntArray]:
+    """Put item codes in order; rows without an item get numbers of their own behind the others."""
+    free = max(int(codes.max(initial=-1)) for codes in items) + 1
+    numbered = []
+    for codes, order in zip(items, orders, strict=True):
+        sorted_codes = codes[order]
+        alone = np.flatnonzero(sorted_codes < 0)
+        sorted_codes[alone] = np.arange(free, free + len(alone))
+        free += len(alone)
+        numbered.append(sorted_codes)
+    return numbered

@@ -1,0 +1,221 @@
+"""Tables from wherever they are: a DataFrame, CSV, Parquet or a database, all as one Arrow table.
+
+Readers guess, and guess differently: `007` becomes 7, "NA" becomes missing, a late `A7` turns half
+a column into text. Here columns that hold names are text always, what counts as missing in a CSV
+file is one list, and a wrong guess about any other column is mended by looking at all of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from mdba_checks.errors import InputError, did_you_mean
+from mdba_checks.tables.csv_files import read_csv
+from mdba_checks.tables.database import first_line, is_database, read_database, safe_name
+from mdba_checks.tables.kinds import Kind, kind_of
+from mdba_checks.tables.text import as_names, canonical
+
+Source: TypeAlias = pd.DataFrame | pa.Table | str | Path | tuple[str, str]
+
+SUFFIXES = (".csv", ".csv.gz", ".parquet")
+
+
+def read_table(
+    source: Source, *, text_columns: Collection[str], missing_values: Collection[str]
+) -> pa.Table:
+    """Read a table; columns named in `text_columns` come back as names (see `tables.text`).
+
+    Parameters
+    ----------
+    source
+        A DataFrame, an Arrow table, a path (.csv, .csv.gz, .parquet, a folder of Parquet parts), or
+        a database table as ``"URL::table"`` or ``(URL, table)``.
+    text_columns
+        Columns that hold names rather than quantities; those that do not exist are passed over.
+    missing_values
+        Texts that mean "missing" in a CSV file.
+
+    Raises
+    ------
+    InputError
+        When there is nothing to read, or it is not a table.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"labeler": [7.0, 8.0], "age": [31, 45]})
+    >>> table = read_table(frame, text_columns=["labeler"], missing_values=[])
+    >>> table["labeler"].to_pylist(), table["age"].to_pylist()
+    (['7', '8'], [31, 45])
+    """
+    table = _read(source, text_columns, missing_values)
+    names = table.column_names
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        where = source_name(source)
+        raise InputError(f"{where} has two columns called {twice[0]!r}: rename one of them")
+    columns = []
+    for name, column in zip(names, map(_without_views, table.columns), strict=True):
+        if name not in text_columns:
+            columns.append(_dates_in_text(column))
+        elif kind_of(column.type) is Kind.OTHER:
+            raise InputError(
+                f"column {name!r} of {source_name(source)} holds {column.type}: text or numbers "
+                "are needed there"
+            )
+        else:
+            columns.append(pa.chunked_array([as_names(column)]))
+    return pa.table(columns, names=names)
+
+
+def source_name(source: object) -> str:
+    """Return a name for a source that is safe to show: passwords in URLs are left out.
+
+    Examples
+    --------
+    >>> source_name("postgresql://ann:secret@host/db::labels")
+    "table 'labels' of postgresql://host/db"
+    """
+    if is_database(source):
+        return safe_name(source)
+    if isinstance(source, (str, Path)):
+        return str(source)
+    return f"the {type(source).__name__}"
+
+
+def _read(source: Any, text_columns: Collection[str], missing_values: Collection[str]) -> pa.Table:
+    if isinstance(source, pd.DataFrame):
+        return _from_pandas(source)
+    if isinstance(source, pa.Table):
+        return source
+    if hasattr(source, "__arrow_c_stream__"):  # Polars, DuckDB relations and others
+        return pa.table(source)
+    if is_database(source):
+        return read_database(source)
+    if not isinstance(source, (str, Path)):
+        raise InputError(
+            f"cannot read a table from {type(source).__name__}: "
+            "give a DataFrame, a path, or a database URL and table"
+        )
+    path = Path(source)
+    if re.match(r"[\w+]{2,}:/", str(path)):
+        # A URL that went through Path; its text may hold a password.
+        raise InputError("a path that looks like a URL: give database tables as text, URL::table")
+    try:
+        return _from_path(path, text_columns, missing_values)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise InputError(f"cannot read {path}: {first_line(error)}") from None
+
+
+def _from_path(
+    path: Path, text_columns: Collection[str], missing_values: Collection[str]
+) -> pa.Table:
+    if not path.exists():
+        nearby = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise InputError(f"no such file: {str(path)!r}.{did_you_mean(path.name, nearby)}")
+    if path.is_dir():
+        return _from_folder(path)
+    name = path.name.lower()
+    if name.endswith(".parquet"):
+        return _parquet_part(path)
+    if name.endswith((".csv", ".csv.gz")):
+        return read_csv(path, text_columns=text_columns, missing_values=missing_values)
+    raise InputError(f"cannot tell the format of {path}: known are {', '.join(SUFFIXES)}")
+
+
+# --- DataFrame -----------------------------------------------------------------------------------
+
+
+def _from_pandas(frame: pd.DataFrame) -> pa.Table:
+    names = [str(name) for name in frame.columns]
+    columns = [_from_series(frame.iloc[:, place]) for place in range(len(names))]
+    return pa.table(columns, names=names)
+
+
+def _from_series(series: pd.Series[Any]) -> pa.ChunkedArray:
+    if isinstance(series.dtype, pd.SparseDtype):
+        series = series.astype(series.dtype.subtype)
+    try:
+        column = pa.array(series, from_pandas=True)
+    except OverflowError:  # integers beyond 64 bits
+        column = pa.array(series.astype("float64"), from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError):
+        # Mixed values, or a type that Arrow has no name for: each value by its spelling.
+        spelled = [None if pd.isna(value) is True else canonical(value) for value in series]
+        column = pa.array(spelled, pa.string())
+    return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+
+
+# --- Parquet -------------------------------------------------------------------------------------
+
+
+def _from_folder(folder: Path) -> pa.Table:
+    parts = [
+        part
+        for part in sorted(folder.rglob("*.parquet"))
+        if part.is_file() and not any(p[0] in "._" for p in part.relative_to(folder).parts)
+    ]
+    if not parts:
+        raise InputError(f"folder {folder} holds no .parquet file")
+    tables = []
+    for part in parts:
+        table = _parquet_part(part)
+        for step in part.relative_to(folder).parts[:-1]:
+            key, equals, value = step.partition("=")
+            if equals and key not in table.column_names:
+                table = table.append_column(key, pa.repeat(value, table.num_rows))
+        tables.append(table)
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise InputError(
+            f"the parts in {folder} do not fit together: {first_line(error)}"
+        ) from None
+
+
+def _parquet_part(path: Path) -> pa.Table:
+    with pq.ParquetFile(path) as file:
+        table = file.read()
+    # pandas stores its index so; in a DataFrame it is no column either.
+    index = [name for name in table.column_names if re.fullmatch(r"__index_level_\d+__", name)]
+    return table.drop_columns(index) if index else table
+
+
+# --- All -----------------------------------------------------------------------------------------
+
+
+def _without_views(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    # Arrow's newer text layout, which Polars hands over; few functions know it.
+    return column.cast(pa.large_string()) if pa.types.is_string_view(column.type) else column
+
+
+def _dates_in_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Turn text that is ISO dates or times throughout into points in time.
+
+    The CSV reader does so by itself; without this, the same table would mean something else in
+    another format.
+    """
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        return column
+    first = pc.first(column.cast(kind)).as_py() or ""
+    dated, timed = re.match(r"\d{4}-\d\d-\d\d", first), re.fullmatch(r"\d\d:\d\d(:\d\d)?", first)
+    if not dated and not timed:
+        return column
+    text = column.cast(kind)
+    if timed:
+        text = pc.binary_join_element_wise(pa.scalar("1970-01-01", kind), text, " ")
+    for moment in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
+        try:
+            return pc.cast(text, moment)
+        except pa.ArrowInvalid:
+            continue
+    return column

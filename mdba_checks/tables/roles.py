@@ -1,0 +1,265 @@
+"""The columns with a role: who decided, what, about which group, and what was right.
+
+These are validated strictly, because a wrong reading of them is a wrong verdict about a person:
+a value that cannot be understood stops the check, and the message says where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from mdba_checks.arrays import FloatArray, IntArray
+from mdba_checks.config import CheckConfig, Columns
+from mdba_checks.errors import InputError, did_you_mean
+from mdba_checks.tables.kinds import Kind, kind_of, numbers
+from mdba_checks.tables.text import canonical, match_name
+
+# Beyond this the column is a measurement or a name, not a group anybody compares.
+MAX_GROUPS = 1000
+
+_FLAGS = {
+    "labeler": " (--labeler)",
+    "label": " (--label)",
+    "group": " (--group)",
+    "gold": " (--gold-label)",
+    "item": " (--item)",
+}
+_BINARY = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The names of the columns with a role, in the two tables as they are."""
+
+    columns: Columns
+    item: str | None
+    gold_item: str | None
+
+    @property
+    def in_labels(self) -> tuple[str, ...]:
+        """Columns of the labels table that may have no gaps."""
+        return (self.columns.labeler, self.columns.label, self.columns.group)
+
+    @property
+    def in_gold(self) -> tuple[str, ...]:
+        """Columns of the gold table that may have no gaps."""
+        weight = self.columns.gold_weight
+        return (self.columns.group, self.columns.gold, *([weight] if weight else []))
+
+    @property
+    def names(self) -> set[str]:
+        """Every column name that has a role and therefore is not a feature."""
+        return {*self.in_labels, *self.in_gold, *([self.item] if self.item else [])}
+
+
+def text_columns(config: CheckConfig) -> set[str]:
+    """Return the columns that hold names in either table."""
+    columns = config.columns
+    names = {columns.labeler, columns.label, columns.group, columns.gold}
+    return names | {_item_name(config)} - {""}
+
+
+def _item_name(config: CheckConfig) -> str:
+    """Return the item column, if there is one; a feature may be called 'item' too."""
+    return config.columns.item or ("" if "item" in (config.features or ()) else "item")
+
+
+def find_roles(labels: pa.Table, gold: pa.Table, config: CheckConfig) -> Roles:
+    """Find the columns with a role; a missing one is an error that names the nearest column."""
+    columns = config.columns
+    item = _item_name(config)
+    in_use = item if columns.item or item in labels.column_names else None
+    roles = Roles(columns, in_use, in_use if in_use in gold.column_names else None)
+    wanted_labels = {
+        "labeler": columns.labeler,
+        "label": columns.label,
+        "group": columns.group,
+        "item": roles.item,
+    }
+    wanted_gold = {
+        "group": columns.group,
+        "gold": columns.gold,
+        "item": roles.gold_item,
+        "gold_weight": columns.gold_weight,
+    }
+    for table, where, wanted in ((labels, "labels", wanted_labels), (gold, "gold", wanted_gold)):
+        taken: dict[str, str] = {}
+        for role, name in wanted.items():
+            if name is None:
+                continue
+            if name not in table.column_names:
+                raise InputError(
+                    f"{where} has no column {name!r} for columns.{role}{_FLAGS.get(role, '')}."
+                    f"{did_you_mean(name, table.column_names)}"
+                )
+            if name in taken:
+                raise InputError(
+                    f"column {name!r} of {where} cannot be both {taken[name]} and {role}"
+                )
+            taken[name] = role
+    return roles
+
+
+def complete_rows(
+    table: pa.Table, where: str, names: Sequence[str], *, drop: bool
+) -> tuple[IntArray, str | None]:
+    """Return the positions of rows without gaps in `names`, and a message if some are dropped."""
+    if table.num_rows == 0:
+        raise InputError(f"{where} has no rows")
+    complete = np.ones(table.num_rows, dtype=bool)
+    gaps = []
+    for name in names:
+        missing = table.column(name).is_null(nan_is_null=True).to_numpy()
+        if missing.any():
+            count, row = int(missing.sum()), int(missing.argmax()) + 1
+            gaps.append(f"{count} missing in column {name!r} (first in row {row})")
+            complete &= ~missing
+    if not gaps:
+        return np.arange(table.num_rows), None
+    if not drop:
+        raise InputError(
+            f"{where} has values missing: {', '.join(gaps)}; fill them in, or drop such rows with "
+            "--drop-missing (drop_missing=True)"
+        )
+    kept = np.flatnonzero(complete)
+    dropped = f"{table.num_rows - len(kept)} of {table.num_rows} rows: {', '.join(gaps)}"
+    if not len(kept):
+        raise InputError(f"{where} has no rows left after dropping {dropped}")
+    return kept, f"{where}: dropped {dropped}"
+
+
+def binary(
+    labels: pa.DictionaryArray, gold: pa.DictionaryArray, config: CheckConfig
+) -> tuple[IntArray, IntArray]:
+    """Return both tables' decisions as 0/1, each table by its own values."""
+    positive = config.positive
+    parts = (
+        (labels, f"column {config.columns.label!r} of labels"),
+        (gold, f"column {config.columns.gold!r} of gold"),
+    )
+    values = [sorted(column.dictionary.to_pylist()) for column, _ in parts]
+    if positive is not None and not any(_names_one(positive, found) for found in values):
+        raise InputError(
+            f"positive={canonical(positive)!r} is not a value of {parts[0][1]} "
+            f"({_some(values[0])}) nor of {parts[1][1]} ({_some(values[1])})"
+        )
+    decisions = []
+    for (column, where), found in zip(parts, values, strict=True):
+        meaning = _meaning(found, positive)
+        if meaning is None:
+            raise InputError(_not_binary(where, found, positive))
+        lookup = [meaning[value] for value in column.dictionary.to_pylist()]
+        decisions.append(np.array(lookup, dtype=np.int8)[column.indices.to_numpy()])
+    return decisions[0], decisions[1]
+
+
+def _names_one(positive: object, values: list[str]) -> bool:
+    """Tell whether `positive` is one of the values, if perhaps as 1 where they say true."""
+    if _as_binary(canonical(positive)) is not None and _all_binary(values):
+        return True
+    return match_name(positive, values) is not None
+
+
+def _meaning(values: list[str], positive: object) -> dict[str, int] | None:
+    """Map each value of a column to 0 or 1; None if that cannot be told."""
+    if _all_binary(values):
+        # positive=0 turns the meaning of 0/1 and of false/true alike.
+        turned = positive is not None and _as_binary(canonical(positive)) == 0
+        return {value: int(_as_binary(value) != turned) for value in values}
+    if positive is None or len(values) > 2:
+        return None
+    chosen = match_name(positive, values)
+    if chosen is None and len(values) == 2:
+        return None
+    return {value: int(value == chosen) for value in values}
+
+
+def _not_binary(where: str, values: list[str], positive: object) -> str:
+    if len(values) > 2:
+        return f"{where} must hold two values but has {len(values)}: {_some(values)}"
+    if positive is None:
+        return (
+            f"{where} holds {_some(values)}: say which value counts as positive, "
+            f"such as positive={values[-1]!r}"
+        )
+    return f"{where} holds {_some(values)}: positive={canonical(positive)!r} is not among them"
+
+
+def _as_binary(value: str) -> int | None:
+    return _BINARY.get(value.strip().lower())
+
+
+def _all_binary(values: list[str]) -> bool:
+    return all(_as_binary(value) is not None for value in values)
+
+
+def check_gold(correct: IntArray, config: CheckConfig) -> None:
+    """Refuse gold without a single item of the kind the metric is about."""
+    wanted, word = (1, "positive") if config.metric in ("tpr", "fnr") else (0, "negative")
+    if not (correct == wanted).any():
+        raise InputError(
+            f"column {config.columns.gold!r} of gold has no {word} at all, and metric "
+            f"{config.metric!r} is a rate among {word}s: add gold items"
+        )
+
+
+def check_groups(
+    names: list[str], labels: IntArray, gold: IntArray, config: CheckConfig
+) -> str | None:
+    """Refuse groups that cannot be compared; return the name of the reference group."""
+    column = config.columns.group
+    if len(names) > MAX_GROUPS:
+        raise InputError(
+            f"column {column!r} holds {len(names)} groups, such as {_some(names)}: it looks like a "
+            f"measurement or a name; at most {MAX_GROUPS} groups are compared"
+        )
+    present = {"labels": set(labels.tolist()), "gold": set(gold.tolist())}
+    for where, elsewhere in (("labels", "gold"), ("gold", "labels")):
+        only = sorted(present[where] - present[elsewhere])
+        if only:
+            raise InputError(
+                f"column {column!r} of {where} has groups that {elsewhere} does not have: "
+                f"{_some([names[code] for code in only])}; add such rows to {elsewhere} or "
+                f"take them out of {where}"
+            )
+    if len(names) < 2:
+        raise InputError(f"column {column!r} holds one group only, {names[0]!r}: two are needed")
+    if config.reference is None:
+        return None
+    reference = match_name(config.reference, names)
+    if reference is None:
+        wanted = canonical(config.reference)
+        raise InputError(
+            f"reference {wanted!r} is not a group in column {column!r}."
+            f"{did_you_mean(wanted, names)}"
+        )
+    return reference
+
+
+def weights(gold: pa.Table, name: str | None) -> FloatArray:
+    """Return what each gold row stands for; one each unless a column says otherwise."""
+    if name is None:
+        return np.ones(gold.num_rows)
+    column = gold.column(name)
+    kind = kind_of(column.type)
+    if kind is not Kind.NUMBER:
+        raise InputError(f"column {name!r} of gold must hold weights but holds {kind.value}")
+    values = numbers(column)
+    wrong = np.flatnonzero((values <= 0) | np.isinf(values))
+    if len(wrong):
+        row = wrong[0]
+        raise InputError(
+            f"column {name!r} of gold must hold positive weights but row {row + 1} has "
+            f"{values[row]:g}"
+        )
+    return values
+
+
+def _some(values: Sequence[str]) -> str:
+    shown = ", ".join(repr(value[:40]) for value in values[:_SHOWN])
+    return f"{shown}, …" if len(values) > _SHOWN else shown
