@@ -12,7 +12,7 @@ import pandas as pd
 
 from mdba_checks.arrays import FloatArray, IntArray
 from mdba_checks.config import CheckConfig, EstimatorName, Policy
-from mdba_checks.estimation import Estimation, Progress, estimate_rates
+from mdba_checks.estimation import Estimation, Pooled, Progress, estimate_rates
 from mdba_checks.estimators import Estimator, estimator
 from mdba_checks.findings import EVERYONE_ELSE, judge
 from mdba_checks.inference import Contrast, Gaps, compare, contrasts
@@ -160,12 +160,26 @@ def assess_with(
     data = load(labels, gold, config)
     if progress:
         progress("reading", 1, 1)
+    return assess_data(data, config, estimators, learner=learner, progress=progress)
+
+
+def assess_data(
+    data: Data,
+    config: CheckConfig,
+    estimators: list[EstimatorName],
+    *,
+    learner: Any = None,
+    pooled: Pooled | None = None,
+    progress: Progress | None = None,
+) -> dict[EstimatorName, Assessment]:
+    """Assess tables that are loaded already; see `assess_with`."""
     asked = [estimator(name, config.c) for name in dict.fromkeys(estimators)]
     estimation = estimate_rates(
         data,
         asked,
         metric=config.metric,
         learner=ClassifierLearner(learner) if learner is not None else None,
+        pooled=pooled,
         jobs=config.jobs or os.cpu_count() or 1,
         seed=config.seed,
         progress=progress,
@@ -186,6 +200,7 @@ def _assessment(
     numbers = compare(
         estimation.rates[asked.name],
         data.gold.group,
+        data.gold.item,
         wanted,
         confidence=config.confidence,
         seed=config.seed,

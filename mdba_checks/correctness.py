@@ -13,9 +13,9 @@ import numpy as np
 from scipy.special import expit
 
 from mdba_checks.arrays import FloatArray, IntArray
-from mdba_checks.labelers.batches import make_batches
+from mdba_checks.labelers.batches import one_batch
 from mdba_checks.labelers.folds import assign_folds
-from mdba_checks.labelers.lapse import Rules, fit_rules
+from mdba_checks.labelers.lapse import fit_rules, without_lapses
 
 N_GOLD_FOLDS = 10
 _RIDGE = 1.0
@@ -46,38 +46,36 @@ def fit_correctness(
     seed: int,
 ) -> Correctness:
     """Fit g to the gold rows."""
-    centre, scale = scores.mean(axis=0), scores.std(axis=0)
+    centre_of_scores, scale = scores.mean(axis=0), scores.std(axis=0)
     scale[scale == 0] = 1.0
-    standard = (scores - centre) / scale
-    fold = assign_folds(item, group * 2 + correct, n_folds=N_GOLD_FOLDS, seed=seed)
-    on_gold = np.empty(len(group))
-    for held_out in range(N_GOLD_FOLDS):
-        here = fold == held_out
-        fitted = _fit(standard, group, correct, weight * ~here, n_groups)
-        on_gold[here] = _apply(fitted, standard[here], group[here])
-    return Correctness(_fit(standard, group, correct, weight, n_groups), centre, scale, on_gold)
-
-
-def _fit(
-    standard: FloatArray, group: IntArray, correct: IntArray, weight: FloatArray, n_groups: int
-) -> FloatArray:
-    everybody = np.zeros(len(group), dtype=np.int64)
-    (batch,) = make_batches(everybody, group, n_groups=n_groups, n_columns=standard.shape[1])
-    towards, none = np.zeros((1, n_groups, standard.shape[1] + 1)), np.zeros((1, n_groups))
+    standard = (scores - centre_of_scores) / scale
+    fold = assign_folds(item, group.astype(np.int64) * 2 + correct, n_folds=N_GOLD_FOLDS, seed=seed)
+    batch = one_batch(group, fold, n_groups=n_groups, n_parts=N_GOLD_FOLDS)
+    # One variant without each fold, and the last with all of gold, for the label rows.
+    sees = np.vstack([1.0 - np.eye(N_GOLD_FOLDS), np.ones(N_GOLD_FOLDS)])
+    centre = np.zeros((1, n_groups, scores.shape[1] + 1, len(sees)))
     share = (weight @ correct + 0.5) / (weight.sum() + 1)
-    towards[..., 0] = np.log(share / (1 - share))  # without evidence: everybody at the mean
+    centre[:, :, 0] = np.log(share / (1 - share))  # without evidence: everybody at the mean
     fitted = fit_rules(
         batch.gather(standard),
         correct[batch.index].astype(float),
-        np.where(batch.filled, weight[batch.index], 0.0),
-        Rules(towards, none, none),
-        towards=towards,
+        batch.weight * weight[batch.index] / weight.mean(),
+        sees,
+        without_lapses(centre),
+        towards=centre,
         ridge=_RIDGE,
-        steps=12,
-    )
-    return fitted.coef[0]
+        rounds=8,
+        steps=2,
+    ).coef[0]
+    on_gold = np.empty(len(group))
+    for held_out in range(N_GOLD_FOLDS):
+        here = fold == held_out
+        on_gold[here] = _apply(fitted[..., held_out], standard[here], group[here])
+    return Correctness(fitted[..., -1], centre_of_scores, scale, on_gold)
 
 
 def _apply(weights: FloatArray, standard: FloatArray, group: IntArray) -> FloatArray:
-    score = weights[group, 0] + np.einsum("np,np->n", standard, weights[group, 1:])
-    return expit(score)
+    g: FloatArray = expit(
+        weights[group, 0] + np.einsum("np,np->n", standard, weights[group, 1:])
+    )
+    return g

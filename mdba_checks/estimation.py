@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from mdba_checks.arrays import FloatArray, IntArray
 from mdba_checks.config import Metric
 from mdba_checks.correctness import Correctness, fit_correctness
-from mdba_checks.estimators import Estimator, Evidence, GoldEvidence, Rates, for_metric
+from mdba_checks.estimators import Direct, Estimator, Evidence, GoldEvidence, Rates, for_metric
 from mdba_checks.labelers import (
     N_FOLDS,
     Items,
@@ -47,6 +47,15 @@ Progress = Callable[[str, int, int], None]  # stage, done, total
 
 
 @dataclass(frozen=True)
+class Pooled:
+    """The label rows with their folds, and the models all labelers share."""
+
+    rows: Rows
+    pool: Pool
+    known: Known | None  # None when the pool is a sample of the labelers
+
+
+@dataclass(frozen=True)
 class Fidelity:
     """How well labelers are predicted, per labeler."""
 
@@ -72,11 +81,14 @@ def estimate_rates(
     *,
     metric: Metric = "tpr",
     learner: Learner | None = None,
+    pooled: Pooled | None = None,
     jobs: int = 1,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Estimation:
     """Estimate the rate of every labeler in every group with every estimator.
+
+    `pooled` is what `fit_pooled` returned for the same labels, to ask again with other gold.
 
     The numbers do not depend on `jobs`: linear algebra and every fit use one thread, and work is
     spread over folds and buckets.
@@ -86,7 +98,7 @@ def estimate_rates(
     with threadpool_limits(limits=1, user_api="blas"):
         shared = None
         if any(each.needs_models for each in estimators):
-            shared = run.shared_models(learner or XGBoostLearner())
+            shared = run.shared_models(pooled or run.fit_pooled(learner or XGBoostLearner()))
         silver = {each.name: each.infer(data, seed) for each in estimators if each.infer}
         parts: list[Estimation] = []
         tell("labelers", 0, len(data.labelers))
@@ -96,13 +108,25 @@ def estimate_rates(
     return _joined(parts)
 
 
+def fit_pooled(
+    data: Data,
+    *,
+    learner: Learner | None = None,
+    jobs: int = 1,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Pooled:
+    """Fit what does not depend on gold."""
+    with threadpool_limits(limits=1, user_api="blas"):
+        run = _Run(data, (), "tpr", jobs, seed, progress or _silent)
+        return run.fit_pooled(learner or XGBoostLearner())
+
+
 @dataclass(frozen=True)
 class _Shared:
     """What is fitted once and read by every bucket."""
 
-    rows: Rows
-    pool: Pool
-    known: Known | None  # None when the pool is a sample
+    pooled: Pooled
     gold_fold: IntArray
     correctness: Correctness
 
@@ -131,8 +155,8 @@ class _Run:
     def over_folds(self, function: Callable[[int], T]) -> list[T]:
         return list(self.parallel(function, range(N_FOLDS)))
 
-    def shared_models(self, learner: Learner) -> _Shared:
-        labels, gold = self.data.labels, self.data.gold
+    def fit_pooled(self, learner: Learner) -> Pooled:
+        labels = self.data.labels
         stratum = (labels.labeler.astype(np.int64) * self.n_groups + labels.group) * 2
         fold = assign_folds(labels.item, stratum + labels.decision, seed=self.seed)
         rows = Rows(
@@ -148,9 +172,14 @@ class _Run:
             seed=self.seed,
             over_folds=self.over_folds,
         )
-        gold_fold = _fold_of_gold(gold.item, labels.item, fold)
+        self.tell("pooled models", 1, 1)
+        return Pooled(rows, pool, known if chosen is None else None)
+
+    def shared_models(self, pooled: Pooled) -> _Shared:
+        gold = self.data.gold
+        gold_fold = _fold_of_gold(gold.item, self.data.labels.item, pooled.rows.fold)
         items = Items(gold.group, gold.linear, gold.trees)
-        by_fold = np.stack([pool.consensus(fold, items).T for fold in range(N_FOLDS)])
+        by_fold = np.stack([pooled.pool.consensus(fold, items).T for fold in range(N_FOLDS)])
         correctness = fit_correctness(
             over_folds(by_fold, gold_fold).T,
             gold.group,
@@ -160,8 +189,7 @@ class _Run:
             n_groups=self.n_groups,
             seed=self.seed,
         )
-        self.tell("pooled models", 1, 1)
-        return _Shared(rows, pool, known if chosen is None else None, gold_fold, correctness)
+        return _Shared(pooled, gold_fold, correctness)
 
     def bucket(
         self, where: slice, shared: _Shared | None, silver: dict[str, FloatArray]
@@ -195,10 +223,11 @@ class _Run:
         gold_g = np.full(len(gold.group), np.nan)
         f_gold = spread = np.empty((len(codes), 0))
         if shared:
-            rows = shared.rows.take(where)
-            known = shared.known.slice(where) if shared.known else know(rows, shared.pool)
+            pooled = shared.pooled
+            rows = pooled.rows.take(where)
+            known = pooled.known.slice(where) if pooled.known else know(rows, pooled.pool)
             items = Items(gold.group, gold.linear, gold.trees)
-            models = fit_models(rows, items, shared.gold_fold, shared.pool, known)
+            models = fit_models(rows, items, shared.gold_fold, pooled.pool, known)
             f, f_gold, spread = models.on_rows, models.on_gold, models.spread
             g, gold_g = _right(rows, shared), shared.correctness.on_gold
         return Evidence(
@@ -213,6 +242,7 @@ class _Run:
             gold=GoldEvidence(gold.group, gold.correct, gold.item, gold.weight, gold_g),
             f_gold=f_gold,
             f_spread=spread,
+            direct=_direct(item, gold.item) if shared else None,
         )
 
 
@@ -223,7 +253,7 @@ def _right(rows: Rows, shared: _Shared) -> FloatArray:
         here = np.flatnonzero(rows.fold == fold)
         if len(here):
             items = Items(rows.group[here], rows.linear[here], rows.trees[here])
-            g[here] = shared.correctness(shared.pool.consensus(fold, items), items.group)
+            g[here] = shared.correctness(shared.pooled.pool.consensus(fold, items), items.group)
     return g
 
 
@@ -246,6 +276,18 @@ def _fold_of_gold(gold_item: IntArray, item: IntArray, fold: IntArray) -> IntArr
     items, first = np.unique(item, return_index=True)
     place = np.minimum(np.searchsorted(items, gold_item), len(items) - 1)
     return np.where(items[place] == gold_item, fold[first[place]], -1)
+
+
+def _direct(item: IntArray, gold_item: IntArray) -> Direct | None:
+    """Return the rows that are about gold items, paired with every gold row of that item."""
+    order = np.argsort(gold_item, kind="stable")
+    first = np.searchsorted(gold_item[order], item, side="left")
+    count = np.searchsorted(gold_item[order], item, side="right") - first
+    if not count.any():
+        return None
+    row = np.repeat(np.arange(len(item)), count)
+    offset = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
+    return Direct(row, order[np.repeat(first, count) + offset])
 
 
 def _buckets(data: Data) -> Iterator[slice]:

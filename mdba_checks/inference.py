@@ -8,8 +8,10 @@ statements need its influence item by item.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.stats import norm
 
 from mdba_checks.arrays import FloatArray, IntArray
@@ -39,7 +41,7 @@ class Gaps:
     rate: FloatArray
     rate_reference: FloatArray
     own_variance: FloatArray  # from the labeler's own rows
-    gold_variance: FloatArray  # from the gold items, both sides
+    gold_variance: FloatArray  # (labelers, contrasts, groups): from the gold items of each group
     joint_quantile: float  # of the largest standardised error over all gaps
 
     def interval(self, confidence: float, *, joint: bool = False) -> tuple[FloatArray, FloatArray]:
@@ -74,6 +76,7 @@ def contrasts(n_groups: int, reference: int | None, sizes: IntArray) -> list[Con
 def compare(
     rates: Rates,
     gold_group: IntArray,
+    gold_item: IntArray,
     wanted: list[Contrast],
     *,
     confidence: float = 0.9,
@@ -83,16 +86,19 @@ def compare(
     n_groups = rates.rate.shape[1]
     found: list[dict[str, FloatArray]] = []
     worst = np.zeros(_JOINT_DRAWS)
-    draws = np.random.default_rng([seed, 1]).standard_normal((len(gold_group), _JOINT_DRAWS))
+    clusters, group_of_cluster = _clusters(gold_item, gold_group)
+    draws = np.random.default_rng([seed, 1]).standard_normal((clusters.shape[1], _JOINT_DRAWS))
     own_draws = np.random.default_rng([seed, 2])
     for contrast in wanted:
         sides = _sides(contrast, rates.mass, n_groups)
-        side_of_gold = sides[:, gold_group]
-        has_gold = rates.gold_influence.shape[1] > 0
-        influence = rates.gold_influence * side_of_gold if has_gold else np.zeros_like(side_of_gold)
+        influence = (rates.gold_influence * sides[:, gold_group]) @ clusters
         used = np.where(sides == 0, 0.0, rates.rate)
         own = (sides**2 * np.where(sides == 0, 0.0, rates.own_variance)).sum(axis=1)
-        gold = (influence**2).sum(axis=1)
+        by_group = np.stack(
+            [(influence[:, group_of_cluster == code] ** 2).sum(axis=1) for code in range(n_groups)],
+            axis=1,
+        )
+        gold = by_group.sum(axis=1)
         product = (sides * np.where(sides == 0, 0.0, rates.allowance)).sum(axis=1)
         rest = (_ALLOWANCE_SHARE * product) ** 2
         error = np.sqrt(own + gold + rest)
@@ -104,13 +110,26 @@ def compare(
                 "rate": rates.rate[:, contrast.group],
                 "rate_reference": reference_rate,
                 "own_variance": own + rest,
-                "gold_variance": gold,
+                "gold_variance": by_group,
             }
         )
         worst = np.maximum(worst, _largest_error(influence, own + rest, error, draws, own_draws))
     quantile = float(np.quantile(worst, confidence))
     arrays = {name: np.stack([each[name] for each in found], axis=1) for name in found[0]}
     return Gaps(**arrays, joint_quantile=quantile)
+
+
+def _clusters(gold_item: IntArray, gold_group: IntArray) -> tuple[Any, IntArray]:
+    """Return a sparse map from gold rows to gold items, and the items' groups.
+
+    An item that stands in gold twice is one piece of evidence, not two.
+    """
+    codes, first, inverse = np.unique(
+        np.stack([gold_group, gold_item]), axis=1, return_index=True, return_inverse=True
+    )
+    shape = (len(gold_item), codes.shape[1])
+    ones = np.ones(len(gold_item))
+    return csr_array((ones, (np.arange(len(gold_item)), inverse.ravel())), shape), gold_group[first]
 
 
 def _sides(contrast: Contrast, mass: FloatArray, n_groups: int) -> FloatArray:

@@ -156,6 +156,7 @@ class TestYaml:
     @example("12:30:45")
     @example("2020-01-01")
     @example("a\nb")
+    @example("a\x85b")
     def test_any_group_survives_a_round_trip_with_its_type(self, tmp_path_factory, value):
         path = tmp_path_factory.getbasetemp() / "group.yaml"
         CheckConfig(reference=value).to_yaml(path)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from mdba_checks.arrays import FloatArray
 from mdba_checks.config import EstimatorName
 from mdba_checks.estimators import baselines, mdba, mdba_dr
-from mdba_checks.estimators.evidence import Evidence, GoldEvidence, Rates, for_metric
+from mdba_checks.estimators.evidence import Direct, Evidence, GoldEvidence, Rates, for_metric
 from mdba_checks.estimators.silver import infer_by_confident_learning, infer_from_gold
 
 if TYPE_CHECKING:
     from mdba_checks.tables import Data
 
-__all__ = ["Estimator", "Evidence", "GoldEvidence", "Rates", "estimator", "for_metric"]
+__all__ = ["Direct", "Estimator", "Evidence", "GoldEvidence", "Rates", "estimator", "for_metric"]
 
 
 @dataclass(frozen=True)

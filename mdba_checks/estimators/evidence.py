@@ -22,6 +22,14 @@ class GoldEvidence:
 
 
 @dataclass(frozen=True)
+class Direct:
+    """Decisions on gold items: the labeler's own answer beside the right one."""
+
+    row: IntArray  # (pairs,): the row that holds the decision
+    gold: IntArray  # (pairs,): the gold item it is about
+
+
+@dataclass(frozen=True)
 class Evidence:
     """The rows and models of a bucket of labelers; `place` counts labelers from zero."""
 
@@ -36,7 +44,23 @@ class Evidence:
     gold: GoldEvidence
     f_gold: FloatArray  # (labelers, gold)
     f_spread: FloatArray  # (labelers, gold)
+    direct: Direct | None = None
     silver: FloatArray | None = None  # (rows,): inferred right labels, for two baselines
+
+    def on_gold(self, predicted: FloatArray) -> FloatArray:
+        """Return predictions on gold, replaced by the decision itself where there is one.
+
+        Somebody who judged an item more than once counts with their mean.
+        """
+        if self.direct is None:
+            return predicted
+        n_gold = len(self.gold.group)
+        cell = self.place[self.direct.row] * n_gold + self.direct.gold
+        cells, inverse = np.unique(cell, return_inverse=True)
+        total = np.bincount(inverse, self.decision[self.direct.row])
+        known = predicted.copy()
+        known.flat[cells] = total / np.bincount(inverse)
+        return known
 
     def cell_mean(self, values: FloatArray) -> FloatArray:
         """Return the mean of row values per (labeler, group), NaN where there are no rows."""
@@ -81,8 +105,9 @@ class Rates:
     """An estimator's answer: a rate per (labeler, group) and where its uncertainty comes from.
 
     The variance of a rate is ``own_variance + sum(gold_influence ** 2)`` over the gold items of its
-    group. Gold is shared by all labelers, so its part is kept item by item. NaN means that nothing
-    can be said.
+    group. Gold is shared by all labelers, so its part is kept item by item; what a labeler's rows
+    and gold have in common, because they decided on a gold item, is counted in `own_variance`. NaN
+    means that nothing can be said.
     """
 
     rate: FloatArray  # (labelers, groups)

@@ -84,6 +84,7 @@ def _share_at(scores: FloatArray, asked: FloatArray, count: int) -> FloatArray:
 
 def _rates(evidence: Evidence, accepted: FloatArray) -> Rates:
     gold, n_groups = evidence.gold, evidence.n_groups
+    accepted = evidence.on_gold(accepted)
     positive_weight = gold.weight * gold.correct
     total = np.bincount(gold.group, positive_weight, minlength=n_groups)
     prevalence = total / np.maximum(np.bincount(gold.group, gold.weight, minlength=n_groups), 1e-12)

@@ -24,7 +24,7 @@ _FEW_POSITIVES = 30.0
 def estimate(evidence: Evidence) -> Rates:
     """Estimate the rate of every labeler in every group."""
     gold, n_groups = evidence.gold, evidence.n_groups
-    f_gold = evidence.f_gold
+    f_gold = evidence.on_gold(evidence.f_gold)
     residual = gold.correct - gold.g
     group_weight = np.bincount(gold.group, gold.weight, minlength=n_groups)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -35,8 +35,8 @@ def estimate(evidence: Evidence) -> Rates:
             (share * residual)[None], gold.group, n_groups
         )
         rate = np.clip(found / mass, 0.0, 1.0)
-        own_variance = _own_variance(evidence, rate, mass)
         influence = (f_gold - rate[:, gold.group]) * (share * residual) / mass[:, gold.group]
+        own_variance = _own_variance(evidence, rate, mass, influence)
         brier = _by_group((share * residual**2)[None], gold.group, n_groups)
         spread = _by_group(evidence.f_spread * share, gold.group, n_groups)
         allowance = np.sqrt(_PRODUCT_FACTOR * spread * brier) / mass
@@ -45,17 +45,37 @@ def estimate(evidence: Evidence) -> Rates:
     return Rates(rate, own_variance, influence, mass * evidence.n_labels, allowance)
 
 
-def _own_variance(evidence: Evidence, rate: FloatArray, mass: FloatArray) -> FloatArray:
+def _own_variance(
+    evidence: Evidence, rate: FloatArray, mass: FloatArray, gold_influence: FloatArray
+) -> FloatArray:
     n = evidence.n_labels
-    deviation = (evidence.decision - rate[evidence.place, evidence.group]) * evidence.g
-    mean = evidence.cell_mean(deviation)
-    centred = deviation - mean[evidence.place, evidence.group]
-    variance = evidence.cell_sum(centred**2) / np.maximum(n - 1, 1) / n / mass**2
+    cell = evidence.place, evidence.group
+    deviation = (evidence.decision - rate[cell]) * evidence.g
+    influence = (deviation - evidence.cell_mean(deviation)[cell]) / (n * mass)[cell]
+    variance = _clustered(evidence, influence) * n / np.maximum(n - 1, 1)
     positives = n * mass
     # With few positives the sample variance is often near zero by luck.
     smoothed = (rate * positives + 1) / (positives + 2)
     binomial = smoothed * (1 - smoothed) / np.maximum(positives, 1)
-    return np.where(positives < _FEW_POSITIVES, np.maximum(variance, binomial), variance)
+    variance = np.where(positives < _FEW_POSITIVES, np.maximum(variance, binomial), variance)
+    if evidence.direct is not None:
+        row, gold = evidence.direct.row, evidence.direct.gold
+        shared = np.zeros(len(influence))
+        np.add.at(shared, row, 2 * influence[row] * gold_influence[evidence.place[row], gold])
+        variance = np.maximum(variance + evidence.cell_sum(shared), 0.0)
+    return variance
+
+
+def _clustered(evidence: Evidence, influence: FloatArray) -> FloatArray:
+    """Return the sum of squared influences; rows about one item by one labeler count as one.
+
+    Rows are sorted by labeler and item, so such rows are neighbours.
+    """
+    cell = evidence.place * evidence.n_groups + evidence.group
+    first = np.flatnonzero((np.diff(cell, prepend=-1) != 0) | (np.diff(evidence.item, prepend=-1) != 0))
+    together = np.zeros(len(influence))
+    together[first] = np.add.reduceat(influence, first)
+    return evidence.cell_sum(together**2)
 
 
 def _by_group(values: FloatArray, group: np.ndarray, n_groups: int) -> FloatArray:

@@ -4,10 +4,10 @@ A decision is yes with probability ``(1 - miss) * s + slip * (1 - s)``, where
 ``s = sigmoid(x @ coef)`` is a rule per group and `miss` and `slip` are how often somebody says no
 where the rule says yes, and the reverse. Plain logistic regression is the case without lapses.
 
-Everything is batched: arrays have the axes (labeler, group, row, column), rows are padded with
-weight zero, and one labeler is a batch of one. The groups share strength through the prior
-``coef_group ~ prior + shared + own``, which treats all groups alike, so that renaming or swapping
-groups changes nothing.
+Everything is batched over labelers, and over *variants*, which differ in the parts of the data
+they may see: fits without each fold in turn are found together, from one pass over the rows. The
+groups share strength through the prior ``coef_group ~ centre + shared + own``, which treats all
+groups alike, so that renaming or swapping groups changes nothing.
 """
 
 from __future__ import annotations
@@ -25,99 +25,153 @@ _MOST_HALVINGS = 4
 
 @dataclass(frozen=True)
 class Rules:
-    """A batch of rules: coefficients and lapse rates per labeler and group."""
+    """A batch of rules; the last axis counts variants."""
 
-    coef: FloatArray  # (labelers, groups, columns)
-    miss: FloatArray  # (labelers, groups)
-    slip: FloatArray  # (labelers, groups)
+    coef: FloatArray  # (labelers, groups, columns, variants)
+    miss: FloatArray  # (labelers, groups, variants)
+    slip: FloatArray  # (labelers, groups, variants)
 
     def score(self, design: FloatArray) -> FloatArray:
-        """Return the rule's logit for rows of shape (labelers, groups, rows, columns)."""
-        score: FloatArray = np.matmul(design, self.coef[..., None])[..., 0]
+        """Return the rules' logits, (labelers, groups, parts, places, variants)."""
+        score: FloatArray = np.matmul(design, self.coef[:, :, None])
         return score
 
     def repeated(self, times: int) -> Rules:
         """Return a batch of one as a batch of many."""
-        return Rules(*(np.repeat(array, times, axis=0) for array in (self.coef, self.miss, self.slip)))
+        arrays = (self.coef, self.miss, self.slip)
+        return Rules(*(np.repeat(array, times, axis=0) for array in arrays))
+
+
+def without_lapses(coef: FloatArray) -> Rules:
+    """Return plain logistic rules with these coefficients."""
+    none = np.zeros((*coef.shape[:2], coef.shape[3]))
+    return Rules(coef, none, none)
 
 
 def lapsed_logit(score: FloatArray, miss: FloatArray, slip: FloatArray) -> FloatArray:
     """Return the logit of the probability of a yes, lapses included."""
-    p = decision_probability(expit(score), miss, slip)
-    result: FloatArray = np.log(p) - np.log1p(-p)
-    return result
-
-
-def decision_probability(s: FloatArray, miss: FloatArray, slip: FloatArray) -> FloatArray:
-    """Return the probability of a yes where the rule says yes with probability `s`."""
+    s = expit(score)
     # Without lapses the bounds keep later logits finite; with them they never bind.
-    p: FloatArray = np.clip((1 - miss) * s + slip * (1 - s), 1e-9, 1 - 1e-9)
-    return p
+    p = np.clip((1 - miss) * s + slip * (1 - s), 1e-9, 1 - 1e-9)
+    logit: FloatArray = np.log(p) - np.log1p(-p)
+    return logit
 
 
 def fit_rules(
     design: FloatArray,
     decision: FloatArray,
     weight: FloatArray,
+    sees: FloatArray,
     start: Rules,
     *,
     towards: FloatArray,
     ridge: float,
-    steps: int,
+    rounds: int,
+    steps: int = 3,
     learn_lapses: bool = False,
 ) -> Rules:
-    """Fit rules by expectation-maximisation, one safeguarded Newton step of the rule per round.
+    """Fit rules by expectation-maximisation with safeguarded Newton steps.
 
     Parameters
     ----------
     design
-        Shape (labelers, groups, rows, columns); the first column is the intercept.
+        Shape (labelers, groups, parts, places, columns); the first column is the intercept.
     decision, weight
-        Shape (labelers, groups, rows); weight zero marks padding and held-out rows.
+        Shape (labelers, groups, parts, places); weight zero marks padding.
+    sees
+        Shape (variants, parts): 1.0 where a variant may learn from a part.
     start
         Where to begin.
     towards, ridge
-        Centre and precision of the prior on the coefficients.
+        Centre, shaped as the coefficients, and precision of the prior on them.
+    rounds, steps
+        How often the curvature is computed, which is the costly part, and how many steps are taken
+        with each. The variants share the curvature at their mean.
     learn_lapses
         Whether `miss` and `slip` are estimated or stay as in `start`.
     """
-    prior = ridge * _group_precision(design.shape[1])
+    precision = _group_precision(design.shape[1])
+    decision, weight = decision[..., None], weight[..., None]
+    seen = weight * sees.T[:, None]  # (labelers, groups, parts, places, variants)
     coef, miss, slip = start.coef, start.miss, start.slip
     score = start.score(design)
-    for _ in range(steps):
-        s = expit(score)
-        yes = _responsibility(s, decision, miss[..., None], slip[..., None])
-        pulled = np.einsum("ab,kbp->kap", prior, coef - towards)
-        gradient = np.matmul(((yes - s) * weight)[..., None, :], design)[..., 0, :] - pulled
-        hessian = _hessian(design, np.maximum(s * (1 - s), 1e-6) * weight, prior)
-        change = np.linalg.solve(hessian, gradient.reshape(len(coef), -1, 1)).reshape(coef.shape)
-        # A full step overshoots where nearly everything is already sorted out: halve it for those
-        # labelers whose surrogate would get worse.
-        step_score = np.matmul(design, change[..., None])[..., 0]
-        size = np.ones(len(coef))
-        before = _surrogate(score, yes, weight, coef - towards, prior)
-        for _ in range(_MOST_HALVINGS):
-            scale = size[:, None, None]
-            moved = coef + scale * change - towards
-            worse = _surrogate(score + scale * step_score, yes, weight, moved, prior) < before
-            if not worse.any():
-                break
-            size[worse] /= 2
-        coef = coef + size[:, None, None] * change
-        score = score + size[:, None, None] * step_score
-        if learn_lapses:
-            miss, slip = _lapse_rates(yes, decision, weight)
+    for _ in range(rounds):
+        mean = expit(score.mean(axis=-1))
+        curvature = np.maximum(mean * (1 - mean), 1e-6) * weight[..., 0]
+        inverse = _inverse_curvature(design, curvature, sees, ridge * precision)
+        for _ in range(steps):
+            s = expit(score)
+            lapses = miss[:, :, None, None], slip[:, :, None, None]
+            yes = _responsibility(s, decision, *lapses)
+            pull = ridge * np.einsum("ab,kbpv->kapv", precision, coef - towards)
+            residual = (yes - s) * seen
+            gradient = np.matmul(design.swapaxes(-1, -2), residual).sum(axis=2) - pull
+            change = _solve(inverse, gradient)
+            step = Rules(change, miss, slip).score(design)
+            size = _step_size(
+                score, step, yes, seen, (coef - towards, change, ridge * precision)
+            )
+            coef = coef + size[:, None, None] * change
+            score = score + size[:, None, None, None] * step
+            if learn_lapses:
+                miss, slip = _lapse_rates(yes, decision, seen)
     return Rules(coef, miss, slip)
 
 
-def _surrogate(
-    score: FloatArray, yes: FloatArray, weight: FloatArray, from_prior: FloatArray, prior: FloatArray
+def _inverse_curvature(
+    design: FloatArray, curvature: FloatArray, sees: FloatArray, prior: FloatArray
 ) -> FloatArray:
-    """Return the penalised log-likelihood of the rule, one number per labeler."""
-    fit = (weight * (yes * score - np.logaddexp(0, score))).sum(axis=(1, 2))
-    penalty = np.einsum("kap,ab,kbp->k", from_prior, prior, from_prior, optimize=True) / 2
-    surrogate: FloatArray = fit - penalty
-    return surrogate
+    """Return the inverse Hessian, (labelers, variants, groups × columns, groups × columns)."""
+    n_labelers, n_groups, _, _, n_columns = design.shape
+    by_part = np.matmul((design * curvature[..., None]).swapaxes(-1, -2), design)
+    seen = np.einsum("vf,kafpq->kvapq", sees, by_part)
+    hessian = np.zeros((n_labelers, len(sees), n_groups, n_columns, n_groups, n_columns))
+    columns = np.arange(n_columns)
+    hessian[:, :, :, columns, :, columns] = prior
+    for group in range(n_groups):
+        hessian[:, :, group, :, group, :] += seen[:, :, group]
+    size = n_groups * n_columns
+    return np.linalg.inv(hessian.reshape(n_labelers, len(sees), size, size))
+
+
+def _solve(inverse: FloatArray, gradient: FloatArray) -> FloatArray:
+    n_labelers, n_groups, n_columns, n_variants = gradient.shape
+    flat = gradient.transpose(0, 3, 1, 2).reshape(n_labelers, n_variants, -1, 1)
+    change = np.matmul(inverse, flat).reshape(n_labelers, n_variants, n_groups, n_columns)
+    return change.transpose(0, 2, 3, 1)
+
+
+def _step_size(
+    score: FloatArray,
+    step: FloatArray,
+    yes: FloatArray,
+    seen: FloatArray,
+    prior: tuple[FloatArray, FloatArray, FloatArray],
+) -> FloatArray:
+    """Return how far to go, (labelers, variants), so that no surrogate likelihood gets worse.
+
+    A full step overshoots where nearly everything is sorted out already; it is halved there.
+    """
+    from_prior, change, precision = prior
+
+    def surrogate(size: FloatArray | None) -> FloatArray:
+        if size is None:
+            at, moved = score, from_prior
+        else:
+            at, moved = score + size[:, None, None, None] * step, from_prior + size[:, None, None] * change
+        fit = (seen * (yes * at - np.logaddexp(0, at))).sum(axis=(1, 2, 3))
+        penalty = np.einsum("kapv,ab,kbpv->kv", moved, precision, moved, optimize=True) / 2
+        result: FloatArray = fit - penalty
+        return result
+
+    before = surrogate(None)
+    size = np.ones(before.shape)
+    for _ in range(_MOST_HALVINGS):
+        worse = surrogate(size) < before
+        if not worse.any():
+            break
+        size[worse] /= 2
+    return size
 
 
 def _responsibility(
@@ -131,11 +185,12 @@ def _responsibility(
 
 
 def _lapse_rates(
-    yes: FloatArray, decision: FloatArray, weight: FloatArray
+    yes: FloatArray, decision: FloatArray, seen: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    rule_yes, rule_no = yes * weight, (1 - yes) * weight
-    miss = (rule_yes * (1 - decision)).sum(-1) / np.maximum(rule_yes.sum(-1), 1e-9)
-    slip = (rule_no * decision).sum(-1) / np.maximum(rule_no.sum(-1), 1e-9)
+    rule_yes, rule_no = yes * seen, (1 - yes) * seen
+    axes = (2, 3)
+    miss = (rule_yes * (1 - decision)).sum(axes) / np.maximum(rule_yes.sum(axes), 1e-9)
+    slip = (rule_no * decision).sum(axes) / np.maximum(rule_no.sum(axes), 1e-9)
     return np.clip(miss, *LAPSE_RANGE), np.clip(slip, *LAPSE_RANGE)
 
 
@@ -143,14 +198,3 @@ def _group_precision(n_groups: int) -> FloatArray:
     """Return the inverse covariance of ``shared + own`` over groups, both of unit variance."""
     precision: FloatArray = np.linalg.inv(np.ones((n_groups, n_groups)) + np.eye(n_groups))
     return precision
-
-
-def _hessian(design: FloatArray, curvature: FloatArray, prior: FloatArray) -> FloatArray:
-    n_labelers, n_groups, _, n_columns = design.shape
-    hessian = np.zeros((n_labelers, n_groups, n_columns, n_groups, n_columns))
-    columns = np.arange(n_columns)
-    hessian[:, :, columns, :, columns] = prior
-    blocks = np.matmul(np.swapaxes(design * curvature[..., None], -1, -2), design)
-    for group in range(n_groups):
-        hessian[:, group, :, group, :] += blocks[:, group]
-    return hessian.reshape(n_labelers, n_groups * n_columns, n_groups * n_columns)

@@ -64,7 +64,7 @@ class Pool:
 
     n_groups: int
     tree_types: tuple[str, ...]
-    rules: list[Rules]  # per fold
+    rule: Rules  # of everybody; one variant per fold left out
     rate: FloatArray  # (folds, groups): pooled positive rate in the training folds
     learners: list[Fitted]  # per fold
     uses_linear: bool  # which columns the learners want
@@ -79,12 +79,10 @@ class Pool:
         `coef` is (pulls, labelers, groups, columns) and `rate` (labelers, groups): the rules and
         positive rates of the labelers asked about.
         """
-        rule = self.rules[fold]
         n_labelers, n_items = coef.shape[1], len(items.group)
         logits = np.empty((n_labelers, n_items, 1 + len(PULLS) + 1))
-        logits[..., 0] = rule_logit(rule.coef[0], rule, items.linear, items.group)
-        for pull in range(len(PULLS)):
-            logits[..., 1 + pull] = rule_logit(coef[pull], rule, items.linear, items.group)
+        for model, own in enumerate((self.rule.coef[0, ..., fold], *coef)):
+            logits[..., model] = rule_logit(own, self.rule, fold, items.linear, items.group)
         columns = learner_columns(
             items, logits[..., :-1], rate[:, items.group], linear=self.uses_linear
         )
@@ -98,16 +96,16 @@ class Pool:
         and every group's pooled rule applied to everybody. The last ones see past a rule that is
         harsh on one group only.
         """
-        rule = self.rules[fold]
         mean, mean_rate = self.mean_coef[fold][:, None], self.rate[fold][None]
         whole = stacked(
             self.stack[0, items.group], self.model_logits(fold, items, mean, mean_rate)[0]
         )
-        average = rule_logit(self.mean_coef[fold][-1], rule, items.linear, items.group)
+        average = rule_logit(self.mean_coef[fold][-1], self.rule, fold, items.linear, items.group)
         scores = [whole, average]
         for code in range(self.n_groups):
             everybody = np.full(len(items.group), code)
-            scores.append(rule_logit(rule.coef[0], rule, items.linear, everybody))
+            pooled = self.rule.coef[0, ..., fold]
+            scores.append(rule_logit(pooled, self.rule, fold, items.linear, everybody))
         return np.column_stack(scores)
 
 
@@ -122,9 +120,9 @@ def fit_pool(
 ) -> tuple[Pool, Known]:
     """Fit the pool; `over_folds` maps a function over fold numbers, in parallel if it likes."""
     rate = np.stack([_positive_rate(rows, n_groups, held_out) for held_out in range(N_FOLDS)])
-    rules = over_folds(lambda fold: fit_pooled_rule(rows, n_groups=n_groups, held_out=fold))
-    own = fit_own_rules(rows, rules, rate)
-    logits = _rule_logits(rows, rules, own)
+    rule = fit_pooled_rule(rows, n_groups=n_groups)
+    own = fit_own_rules(rows, rule, rate)
+    logits = _rule_logits(rows, rule, own)
     columns = _row_columns(rows, own, logits, linear=learner.linear)
     types = (*tree_types, "c", *("q" for _ in range(2 + len(PULLS))))
 
@@ -136,25 +134,26 @@ def fit_pool(
     logits[:, -1] = _learner_logits(rows, learners, columns)
     stack = fit_stack(logits, rows.group, rows.decision, n_groups=n_groups)
     mean_coef = own.coef.mean(axis=2)
-    pool = Pool(n_groups, tree_types, rules, rate, learners, learner.linear, stack, mean_coef)
+    pool = Pool(n_groups, tree_types, rule, rate, learners, learner.linear, stack, mean_coef)
     return pool, Known(own, logits)
 
 
 def know(rows: Rows, pool: Pool) -> Known:
     """Find out about labelers that the pool was not fitted on."""
-    own = fit_own_rules(rows, pool.rules, pool.rate)
-    logits = _rule_logits(rows, pool.rules, own)
+    own = fit_own_rules(rows, pool.rule, pool.rate)
+    logits = _rule_logits(rows, pool.rule, own)
     columns = _row_columns(rows, own, logits, linear=pool.uses_linear)
     logits[:, -1] = _learner_logits(rows, pool.learners, columns)
     return Known(own, logits)
 
 
-def _rule_logits(rows: Rows, rules: list[Rules], own: OwnRules) -> FloatArray:
+def _rule_logits(rows: Rows, rule: Rules, own: OwnRules) -> FloatArray:
     """Return the out-of-fold logits of all models; the learner's column, the last, is still empty."""
     logits = np.empty((len(rows), 1 + len(PULLS) + 1))
-    for fold, rule in enumerate(rules):
+    for fold in range(N_FOLDS):
         here = np.flatnonzero(rows.fold == fold)
-        logits[here, 0] = rule_logit(rule.coef[0], rule, rows.linear[here], rows.group[here])
+        pooled = rule.coef[0, ..., fold]
+        logits[here, 0] = rule_logit(pooled, rule, fold, rows.linear[here], rows.group[here])
     logits[:, 1:-1] = own.logit
     return logits
 

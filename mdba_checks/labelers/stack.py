@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from mdba_checks.arrays import FloatArray, IntArray
-from mdba_checks.labelers.batches import make_batches
-from mdba_checks.labelers.lapse import Rules, fit_rules
+from mdba_checks.labelers.batches import Batch, make_batches, one_batch
+from mdba_checks.labelers.lapse import fit_rules, without_lapses
 
 _POOLED_RIDGE = 1.0
 _OWN_RIDGE = 10.0
@@ -20,46 +20,53 @@ def fit_stack(
     logits: FloatArray, group: IntArray, decision: IntArray, *, n_groups: int
 ) -> FloatArray:
     """Return the pooled weights, (1, groups, 1 + logits)."""
-    start = np.zeros((1, n_groups, logits.shape[1] + 1))
-    start[..., 1:] = 1 / logits.shape[1]  # before any evidence: the mean of the models
-    everybody = np.zeros(len(group), dtype=np.int64)
-    return _fit(logits, everybody, group, decision, start, ridge=_POOLED_RIDGE, steps=10)
+    centre = np.zeros((1, n_groups, logits.shape[1] + 1))
+    centre[..., 1:] = 1 / logits.shape[1]  # before any evidence: the mean of the models
+    batch = one_batch(group, np.zeros_like(group), n_groups=n_groups, n_parts=1)
+    return _fit(batch, logits, decision, centre, ridge=_POOLED_RIDGE, rounds=5)
 
 
 def fit_own_stacks(
     logits: FloatArray, labeler: IntArray, group: IntArray, decision: IntArray, pooled: FloatArray
 ) -> FloatArray:
     """Return every labeler's weights, (labelers by ascending code, groups, 1 + logits)."""
-    return _fit(logits, labeler, group, decision, pooled, ridge=_OWN_RIDGE, steps=5)
+    codes = np.unique(labeler)
+    weights = np.empty((len(codes), *pooled.shape[1:]))
+    for batch in make_batches(
+        labeler,
+        group,
+        np.zeros_like(group),
+        n_groups=pooled.shape[1],
+        n_parts=1,
+        n_columns=logits.shape[1],
+    ):
+        centre = np.repeat(pooled, len(batch.labelers), axis=0)
+        fitted = _fit(batch, logits, decision, centre, ridge=_OWN_RIDGE, rounds=3)
+        weights[np.searchsorted(codes, batch.labelers)] = fitted
+    return weights
 
 
 def _fit(
+    batch: Batch,
     logits: FloatArray,
-    labeler: IntArray,
-    group: IntArray,
     decision: IntArray,
-    towards: FloatArray,
+    centre: FloatArray,
     *,
     ridge: float,
-    steps: int,
+    rounds: int,
 ) -> FloatArray:
-    n_groups = towards.shape[1]
-    codes = np.unique(labeler)
-    weights = np.empty((len(codes), *towards.shape[1:]))
-    for batch in make_batches(labeler, group, n_groups=n_groups, n_columns=logits.shape[1]):
-        none = np.zeros((len(batch.labelers), n_groups))
-        start = Rules(np.repeat(towards, len(batch.labelers), axis=0), none, none)
-        fitted = fit_rules(
-            batch.gather(logits),
-            decision[batch.index].astype(float),
-            batch.filled.astype(float),
-            start,
-            towards=start.coef,
-            ridge=ridge,
-            steps=steps,
-        )
-        weights[np.searchsorted(codes, batch.labelers)] = fitted.coef
-    return weights
+    fitted = fit_rules(
+        batch.gather(logits),
+        decision[batch.index].astype(float),
+        batch.weight,
+        np.ones((1, 1)),
+        without_lapses(centre[..., None]),
+        towards=centre[..., None],
+        ridge=ridge,
+        rounds=rounds,
+        steps=2,
+    )
+    return fitted.coef[..., 0]
 
 
 def stacked(weights: FloatArray, logits: FloatArray) -> FloatArray:

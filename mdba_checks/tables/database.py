@@ -14,6 +14,7 @@ from mdba_checks.errors import InputError, MissingExtraError, did_you_mean
 from mdba_checks.tables.text import canonical
 
 if TYPE_CHECKING:
+    from sqlalchemy import Select
     from sqlalchemy.engine import URL, Engine
 
 _ROWS_AT_ONCE = 50_000
@@ -111,26 +112,35 @@ def _refuse_absent_file(url: URL) -> None:
 
 
 def _fetch(engine: Engine, name: str, source: Any) -> pa.Table:
+    with engine.connect() as connection:
+        query = _everything(engine, name, source)
+        rows = connection.execution_options(yield_per=_ROWS_AT_ONCE).execute(query)
+        names = list(rows.keys())
+        chunks = [
+            [_array(values) for values in zip(*part, strict=True)] for part in rows.partitions()
+        ]
+    columns = zip(*chunks, strict=True) if chunks else ([] for _ in names)
+    return pa.table([_joined(list(parts)) for parts in columns], names=names)
+
+
+def _everything(engine: Engine, name: str, source: Any) -> Select[Any]:
     import sqlalchemy
-    from sqlalchemy.exc import NoSuchTableError
+    from sqlalchemy.exc import SQLAlchemyError
 
     schema, _, plain = name.rpartition(".")
-    try:
-        table = sqlalchemy.Table(
-            plain, sqlalchemy.MetaData(), schema=schema or None, autoload_with=engine
-        )
-    except NoSuchTableError:
-        look = sqlalchemy.inspect(engine)
+    look = sqlalchemy.inspect(engine)
+    if not look.has_table(plain, schema or None):
         known = look.get_table_names(schema or None) + look.get_view_names(schema or None)
-        raise InputError(f"there is no {safe_name(source)}.{did_you_mean(plain, known)}") from None
-    columns = [column.name for column in table.columns]
-    chunks: list[list[pa.Array]] = [[] for _ in columns]
-    with engine.connect() as connection:
-        rows = connection.execution_options(yield_per=_ROWS_AT_ONCE).execute(table.select())
-        for part in rows.partitions():
-            for place, values in enumerate(zip(*part, strict=True)):
-                chunks[place].append(_array(values))
-    return pa.table([_joined(parts) for parts in chunks], names=columns)
+        raise InputError(f"there is no {safe_name(source)}.{did_you_mean(plain, known)}")
+    try:
+        # Knowing the declared types lets SQLite give booleans and dates instead of 1 and text.
+        return sqlalchemy.Table(
+            plain, sqlalchemy.MetaData(), schema=schema or None, autoload_with=engine
+        ).select()
+    except SQLAlchemyError:
+        # duckdb-engine cannot describe tables to SQLAlchemy 2.1, but returns typed values anyway.
+        every = sqlalchemy.table(plain, schema=schema or None)
+        return sqlalchemy.select(sqlalchemy.text("*")).select_from(every)
 
 
 def _array(values: tuple[Any, ...]) -> pa.Array:
@@ -156,9 +166,13 @@ def _joined(parts: list[pa.Array]) -> pa.ChunkedArray:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of an error's text, shortened; some go on for pages."""
+    """Return the first line of an error's text, shortened; some go on for pages.
+
+    Readers quote the data they stumble over, which may hold what a terminal would act on.
+    """
     lines = str(error).splitlines()
-    return (lines[0] if lines else type(error).__name__)[:200]
+    text = (lines[0] if lines else type(error).__name__)[:200]
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def _scrubbed(error: Exception, url: str, parsed: URL | None) -> str:

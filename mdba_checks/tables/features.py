@@ -180,7 +180,7 @@ def _category(name: str, encoded: list[pa.DictionaryArray]) -> Feature:
     if distinct > MANY_LEVELS and _mean_length(encoded) > LONG_TEXT:
         raise _UnusableError(f"holds long free text, {distinct} different in {present} rows")
     levels, codes = unify(*encoded)
-    return Feature(name, codes[0], codes[1], tuple(levels))
+    return Feature(name, codes[0], codes[1], tuple(levels.to_pylist()))
 
 
 def _mean_length(encoded: list[pa.DictionaryArray]) -> float:

@@ -151,15 +151,18 @@ def load(labels: Source, gold: Source, config: CheckConfig) -> Data:
         for source in (labels, gold)
     ]
     hashes = [content_hash(table) for table in tables]
+    n_label_rows = tables[0].num_rows
     roles = find_roles(tables[0], tables[1], config)
     columns = roles.columns
     kept, messages = _drop_incomplete(tables, roles, config)
     weight = weights(tables[1], columns.gold_weight)[kept[1]]
+    n_label_rows = tables[0].num_rows
     n_dropped = sum(table.num_rows - len(rows) for table, rows in zip(tables, kept, strict=True))
     tables = [_taken(table, rows) for table, rows in zip(tables, kept, strict=True)]
 
     labelers, (labeler,) = unify(_names(tables[0], columns.labeler))
-    groups, group = unify(*(_names(table, columns.group) for table in tables))
+    group_names, group = unify(*(_names(table, columns.group) for table in tables))
+    groups = group_names.to_pylist()
     reference = check_groups(groups, group[0], group[1], config)
     decision, correct = binary(
         _names(tables[0], columns.label), _names(tables[1], columns.gold), config
@@ -200,14 +203,14 @@ def load(labels: Source, gold: Source, config: CheckConfig) -> Data:
             linear=encoded.linear[1],
             position=kept[1][orders[1]],
         ),
-        labelers=tuple(labelers),
+        labelers=tuple(labelers.to_pylist()),
         groups=tuple(groups),
         features=tuple(feature.name for feature in features),
         tree_types=encoded.tree_types,
         messages=tuple(messages),
         labels_hash=hashes[0],
         gold_hash=hashes[1],
-        n_label_rows=tables[0].num_rows,
+        n_label_rows=n_label_rows,
         n_dropped=n_dropped,
         reference=reference,
         has_items=roles.item is not None,

@@ -10,13 +10,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection
+from numbers import Number
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pandas.api.types import infer_dtype
 
 from mdba_checks.errors import InputError, did_you_mean
 from mdba_checks.tables.csv_files import read_csv
@@ -144,14 +147,27 @@ def _from_series(series: pd.Series[Any]) -> pa.ChunkedArray:
     if isinstance(series.dtype, pd.SparseDtype):
         series = series.astype(series.dtype.subtype)
     try:
-        column = pa.array(series, from_pandas=True)
+        column = _spelled(series) if _is_mixed(series) else pa.array(series, from_pandas=True)
     except OverflowError:  # integers beyond 64 bits
         column = pa.array(series.astype("float64"), from_pandas=True)
-    except (pa.ArrowException, TypeError, ValueError):
-        # Mixed values, or a type that Arrow has no name for: each value by its spelling.
-        spelled = [None if pd.isna(value) is True else canonical(value) for value in series]
-        column = pa.array(spelled, pa.string())
+    except (pa.ArrowException, TypeError, ValueError):  # a type that Arrow has no name for
+        column = _spelled(series)
     return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+
+
+def _is_mixed(series: pd.Series[Any]) -> bool:
+    """Tell whether a column mixes kinds of values; what Arrow makes of it depends on the first."""
+    if series.dtype != object or infer_dtype(series) not in ("mixed", "mixed-integer"):
+        return False
+    kinds = {type(value) for value in series if value is not None}
+    if kinds & {list, tuple, dict, set, np.ndarray}:
+        return False
+    return bool in kinds or not all(issubclass(kind, Number) for kind in kinds)
+
+
+def _spelled(series: pd.Series[Any]) -> pa.Array:
+    spelled = [None if pd.isna(value) is True else canonical(value) for value in series]
+    return pa.array(spelled, pa.string())
 
 
 # --- Parquet -------------------------------------------------------------------------------------
@@ -212,7 +228,9 @@ def _dates_in_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column
     text = column.cast(kind)
     if timed:
-        text = pc.binary_join_element_wise(pa.scalar("1970-01-01", kind), text, " ")
+        text = pc.binary_join_element_wise(
+            pa.scalar("1970-01-01", kind), text, pa.scalar(" ", kind)
+        )
     for moment in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
         try:
             return pc.cast(text, moment)

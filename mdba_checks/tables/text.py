@@ -76,7 +76,7 @@ def as_names(column: pa.ChunkedArray) -> pa.DictionaryArray:
     )
 
 
-def unify(*columns: pa.DictionaryArray) -> tuple[list[str], list[IntArray]]:
+def unify(*columns: pa.DictionaryArray) -> tuple[pa.StringArray, list[IntArray]]:
     """Return the sorted names of several columns and each column's codes into them (-1 missing)."""
     names = pa.concat_arrays([column.dictionary for column in columns]).unique()
     names = names.take(pc.sort_indices(names))
@@ -85,7 +85,7 @@ def unify(*columns: pa.DictionaryArray) -> tuple[list[str], list[IntArray]]:
         ranks = pc.index_in(column.dictionary, value_set=names).to_numpy(zero_copy_only=False)
         own = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         codes.append(np.append(ranks, -1).astype(np.int32)[own])
-    return names.to_pylist(), codes
+    return names, codes
 
 
 def retype_untyped(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -6,6 +6,7 @@ import gzip
 import subprocess
 import sys
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
 import duckdb
@@ -174,7 +175,7 @@ def test_texts_are_told_apart_by_where_they_end() -> None:
 # --- CSV: guesses that go wrong ------------------------------------------------------------------
 
 
-def test_a_labeler_called_007_stays_007_and_a_late_A7_does_not_split_anybody(
+def test_a_labeler_called_007_stays_007_and_a_late_letter_does_not_split_anybody(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "late.csv"
@@ -226,9 +227,13 @@ def test_a_column_of_text_dates_means_the_same_as_one_of_dates() -> None:
     frame = pd.DataFrame({"a": texts, "b": pd.to_datetime(texts, format="ISO8601")})
     table = read_table(frame, text_columns=[], missing_values=[])
     assert table["a"].to_pylist() == table["b"].to_pylist()
-    times = read_table(pd.DataFrame({"a": ["10:30", "11:00:05"]}), text_columns=[], missing_values=[])
+    times = read_table(
+        pd.DataFrame({"a": ["10:30", "11:00:05"]}), text_columns=[], missing_values=[]
+    )
     assert [moment.hour for moment in times["a"].to_pylist()] == [10, 11]
-    almost = read_table(pd.DataFrame({"a": ["2024-01-02", "soon"]}), text_columns=[], missing_values=[])
+    almost = read_table(
+        pd.DataFrame({"a": ["2024-01-02", "soon"]}), text_columns=[], missing_values=[]
+    )
     assert almost["a"].to_pylist() == ["2024-01-02", "soon"]
 
 
@@ -239,6 +244,8 @@ def test_odd_column_types_of_a_frame_are_read_by_their_values() -> None:
     frame = pd.DataFrame(
         {
             "mixed": [1, "a", None],
+            "numbers": pd.Series([1, 2.5, None], dtype=object),
+            "decimals": [Decimal("1.5"), 2, None],
             "huge": [2**80, 1, None],
             "sparse": pd.arrays.SparseArray([0, 0, 3]),
             "complex": [1j, 2j, 3j],
@@ -247,6 +254,8 @@ def test_odd_column_types_of_a_frame_are_read_by_their_values() -> None:
     )
     table = read_table(frame, text_columns=[], missing_values=[])
     assert table["mixed"].to_pylist() == ["1", "a", None]
+    assert table["numbers"].to_pylist() == [1.0, 2.5, None]
+    assert table["decimals"].to_pylist() == [Decimal("1.5"), Decimal(2), None]
     assert table["huge"].to_pylist() == [float(2**80), 1.0, None]
     assert table["sparse"].to_pylist() == [0, 0, 3]
     assert table["complex"].to_pylist() == ["1j", "2j", "3j"]
@@ -313,6 +322,12 @@ def test_a_ragged_row_is_named_by_its_number(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a,b\n1,2\n3,4\n5,6,7\n")
     assert "Row #4" in refusal(path)
+
+
+def test_a_quoted_row_cannot_steer_a_terminal(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n\x1b[31mred\n")
+    assert "?[31mred" in refusal(path)
 
 
 def test_a_missing_file_is_answered_with_the_nearest_name(tmp_path: Path) -> None:

@@ -1,0 +1,72 @@
+# Everything a contributor or a machine has to run. Each target sets up what it needs by itself, in
+# .venv, with the versions in constraints.txt; a second call finds it done. `make` lists the targets.
+
+PYTHON ?= python3
+JOBS ?= 2
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet -c constraints.txt
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint format schema constraints bench-paper bench-speed clean
+
+help: ## list the targets
+	@echo "make TARGET, where TARGET is one of"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1	\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+demo: $(VENV)/.base ## make a data set with known biased labelers and check it
+	$(BIN)/mdba demo
+
+test: $(VENV)/.all ## run all tests (JOBS=2 processes; ARGS="-k name" chooses)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
+
+lint: $(VENV)/.all ## check style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.all ## put the code in order
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench-paper: $(VENV)/.all ## measure accuracy on the paper's grid
+	$(BIN)/python benchmarks/paper_grid.py $(ARGS)
+
+bench-speed: $(VENV)/.all ## measure time and memory
+	$(BIN)/python benchmarks/speed.py $(ARGS)
+
+schema: $(VENV)/.base ## renew docs/mdba.schema.json after a change of the configuration
+	$(BIN)/python -c 'import json; from mdba_checks.config import CheckConfig as C; print(json.dumps(C.model_json_schema(), indent=2, ensure_ascii=False))' > docs/mdba.schema.json.new
+	mv docs/mdba.schema.json.new docs/mdba.schema.json
+
+# A fresh resolution in a folder of its own; the comment lines at the top are kept.
+constraints: $(VENV)/.python ## renew constraints.txt with the newest versions that fit together
+	fresh=$$(mktemp -d) && trap 'rm -rf "$$fresh"' EXIT \
+	&& $(PYTHON) -m venv $$fresh && $$fresh/bin/python -m pip install --quiet ".[all,dev]" \
+	&& $$fresh/bin/python -m pip check \
+	&& { grep '^#' constraints.txt; $$fresh/bin/python -m pip freeze --exclude mdba-checks \
+	     | tr 'A-Z_' 'a-z-' | LC_ALL=C sort; } > constraints.txt.new \
+	&& mv constraints.txt.new constraints.txt
+
+clean: ## remove .venv and everything else that was made here
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The files in .venv whose names begin with a dot say which step was finished.
+$(VENV)/.python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "mdba-checks needs Python 3.11 or newer, and '$(PYTHON)' is not: try make PYTHON=python3.12" >&2; \
+	  exit 1; }
+	$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+$(VENV)/.base: $(VENV)/.python pyproject.toml constraints.txt
+	@echo "Installing the base into $(VENV); the first time takes a minute or two."
+	$(PIP) -e ".[report]"
+	@touch $@
+
+$(VENV)/.all: $(VENV)/.python pyproject.toml constraints.txt
+	@echo "Installing everything into $(VENV); the first time takes a few minutes."
+	$(PIP) -e ".[all,dev]"
+	@touch $@ $(VENV)/.base

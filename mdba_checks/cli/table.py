@@ -1,0 +1,195 @@
+"""The table of labelers: the worst first, each with its interval drawn against the limits.
+
+A row is one comparison: a labeler, a group, and how their rates differ from those of the reference.
+The drawing shows at a glance what the words say: an interval outside the limits is biased, inside is
+fair, across is inconclusive. Colour only repeats the word beside it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+from rich.cells import cell_len
+from rich.text import Text
+
+from mdba_checks.cli.terminal import Screen, shorten
+from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE
+
+STYLES = {BIASED: "bold red", INCONCLUSIVE: "yellow", FAIR: "green"}
+MAX_ROWS = 25
+
+_SEVERITY = {BIASED: 0, INCONCLUSIVE: 1, FAIR: 2}
+_MIN_BAR, _MAX_BAR = 11, 61
+_MIN_NAME = 6
+_ROOMY = 100  # from this width on, columns stand further apart
+_TO_THE_RIGHT = ("gap", "truth")
+
+
+def by_severity(gaps: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows sorted: biased, inconclusive, fair, and the larger gap first within each.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"finding": ["fair", "biased", "biased"], "gap": [0.0, 0.2, -0.4]})
+    >>> by_severity(rows)["gap"].tolist()
+    [-0.4, 0.2, 0.0]
+    """
+    keys = pd.DataFrame(
+        {"finding": gaps["finding"].map(_SEVERITY), "size": -gaps["gap"].abs()}, index=gaps.index
+    )
+    order = keys.sort_values(["finding", "size"], kind="stable", na_position="last").index
+    return gaps.loc[order]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The axis that all bars of a table share: symmetric, wide enough for every interval."""
+
+    limit: float
+    end: float
+    width: int  # odd, so that zero has a place of its own
+
+    @classmethod
+    def over(cls, gaps: pd.DataFrame, *, limit: float, width: int) -> Scale:
+        """Return the axis for these rows."""
+        ends = gaps[["gap", "ci_low", "ci_high"]].abs().to_numpy().ravel()
+        widest = max((float(each) for each in ends if math.isfinite(each)), default=0.0)
+        return cls(limit, min(max(widest, 1.5 * limit, 0.01), 1.0), width - 1 + width % 2)
+
+    def place(self, value: float) -> int:
+        """Return the column that a value is drawn in."""
+        middle = self.width // 2
+        away = math.floor(abs(value) / self.end * middle + 0.5)
+        return middle + int(math.copysign(min(away, middle), value))
+
+
+def bar(scale: Scale, gap: float, low: float, high: float, *, draws: bool = True) -> str:
+    """Draw an interval against the limits; without a gap, only the limits.
+
+    Examples
+    --------
+    >>> scale = Scale(limit=0.1, end=0.3, width=19)
+    >>> for low, high in ((-0.3, -0.2), (-0.15, -0.05), (-0.05, 0.05)):
+    ...     print(bar(scale, (low + high) / 2, low, high), end="|\\n")
+    ━━●━  ├──┼──┤      |
+        ━━●━─┼──┤      |
+          ├━━●━━┤      |
+    """
+    left, zero, right, line, across, over, dot = "├┼┤─┿━●" if draws else "|+|-|=o"
+    cells = [" "] * scale.width
+    first, last = scale.place(-scale.limit), scale.place(scale.limit)
+    cells[first : last + 1] = line * (last - first + 1)
+    cells[first], cells[last] = left, right
+    cells[scale.width // 2] = zero
+    if math.isfinite(gap):
+        if math.isfinite(low) and math.isfinite(high):
+            for place in range(scale.place(low), scale.place(high) + 1):
+                cells[place] = across if place in (first, last) else over
+        cells[scale.place(gap)] = dot
+    return "".join(cells)
+
+
+def labeler_table(
+    gaps: pd.DataFrame,
+    screen: Screen,
+    *,
+    limit: float,
+    truth: Mapping[tuple[str, str], float] | None = None,
+) -> list[Text]:
+    """Return the lines of the table for these rows, in their order, as wide as the screen allows.
+
+    Parameters
+    ----------
+    gaps
+        Rows of `Assessment.gaps`.
+    screen
+        Where it will be shown.
+    limit
+        The tolerated gap.
+    truth
+        The true gap by labeler and group, where it is known: for simulated data.
+    """
+    columns = _columns(gaps, screen, truth)
+    space = " " * (2 if screen.width >= _ROOMY else 1)
+    widths = _widths(columns, screen.width, len(space))
+    scale = Scale.over(gaps, limit=limit, width=widths.get("bar", 1))
+    if "bar" in widths:
+        columns["bar"][1:] = [
+            bar(scale, row.gap, row.ci_low, row.ci_high, draws=screen.draws)
+            for row in gaps.itertuples(index=False)
+        ]
+    dots = "…" if screen.draws else "~"
+    lines = []
+    for number in range(len(gaps) + 1):
+        line = Text(no_wrap=True, overflow="crop")
+        style = STYLES[columns["finding"][number]] if number else ""
+        for name, width in widths.items():
+            text = shorten(columns[name][number], width, dots=dots)
+            gap = " " * (width - cell_len(text))
+            padded = gap + text if name in _TO_THE_RIGHT else text + gap
+            coloured = style if name in ("bar", "finding") else ""
+            line.append(padded, style=coloured if number else "bold").append(space)
+        line.rstrip()
+        lines.append(line)
+    return lines
+
+
+def _columns(
+    gaps: pd.DataFrame, screen: Screen, truth: Mapping[tuple[str, str], float] | None
+) -> dict[str, list[str]]:
+    """Return the texts of every column, its heading first; the bars come later."""
+    rows: list[Any] = list(gaps.itertuples(index=False))
+    reference = screen.clean(rows[0].reference) if rows else ""
+    columns = {
+        "labeler": ["labeler", *(screen.clean(row.labeler) for row in rows)],
+        "group": [f"vs {reference}", *(screen.clean(row.group) for row in rows)],
+        "gap": ["gap", *(_signed(row.gap) for row in rows)],
+    }
+    if truth is not None:
+        known = [truth.get((row.labeler, row.group), math.nan) for row in rows]
+        columns["truth"] = ["truth", *map(_signed, known)]
+    columns["bar"] = [""] * (len(rows) + 1)
+    columns["interval"] = ["interval", *(_interval(row.ci_low, row.ci_high) for row in rows)]
+    columns["rates"] = ["rates", *(_rates(row.rate, row.rate_reference) for row in rows)]
+    columns["finding"] = ["finding", *(str(row.finding) for row in rows)]
+    return columns
+
+
+def _widths(columns: Mapping[str, list[str]], room: int, space: int) -> dict[str, int]:
+    """Return what each column gets; where room is short, names are cut before columns go."""
+    for without in ((), ("rates",), ("rates", "bar"), ("rates", "bar", "interval")):
+        widths = {
+            name: max(map(cell_len, cells))
+            for name, cells in columns.items()
+            if name not in without
+        }
+        bar_least = 0 if "bar" in without else _MIN_BAR
+        left = room - sum(widths.values()) - space * (len(widths) - 1) - bar_least
+        while left < 0:
+            longer = max("labeler", "group", key=lambda name: widths[name])
+            if widths[longer] <= _MIN_NAME:
+                break
+            widths[longer] -= 1
+            left += 1
+        if left >= 0:
+            break
+    if "bar" in widths:
+        widths["bar"] = min(bar_least + max(left, 0), _MAX_BAR)
+    return widths
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.2f}" if math.isfinite(value) else "?"
+
+
+def _interval(low: float, high: float) -> str:
+    return f"{_signed(low)} to {_signed(high)}" if math.isfinite(low) else "?"
+
+
+def _rates(rate: float, reference: float) -> str:
+    sides = (f"{each:.0%}" if math.isfinite(each) else "?" for each in (rate, reference))
+    return " / ".join(sides)
