@@ -46,7 +46,7 @@ constraints: $(VENV)/.python ## renew constraints.txt with the newest versions t
 	&& $(PYTHON) -m venv $$fresh && $$fresh/bin/python -m pip install --quiet ".[all,dev]" \
 	&& $$fresh/bin/python -m pip check \
 	&& { grep '^#' constraints.txt; $$fresh/bin/python -m pip freeze --exclude mdba-checks \
-	     | tr 'A-Z_' 'a-z-' | LC_ALL=C sort; } > constraints.txt.new \
+	     | tr 'A-Z_' 'a-z-' | LC_ALL=C sort -t= -k1,1; } > constraints.txt.new \
 	&& mv constraints.txt.new constraints.txt
 
 clean: ## remove .venv and everything else that was made here

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +18,7 @@ from mdba_checks.estimators import Estimator, estimator
 from mdba_checks.findings import EVERYONE_ELSE, judge
 from mdba_checks.inference import Contrast, Gaps, compare, contrasts
 from mdba_checks.labelers import ClassifierLearner
+from mdba_checks.pseudonyms import read_key, under_pseudonyms
 from mdba_checks.tables import Data, Source, load
 
 GAP_COLUMNS = (
@@ -68,12 +70,20 @@ class Assessment:
     p_right
         Per row of the labels table, in its own order: g, the probability that yes is right. None
         for estimators that do not model it, NaN for rows that were dropped.
+    rates
+        ``labeler, group, tpr, fpr``: what turns a decision into a probability, whatever the metric
+        is. None where `p_right` is None.
+    pseudonyms
+        The pseudonym of every labeler's name, when `config.pseudonymize` is set. Everything else
+        knows labelers by their pseudonyms only.
     """
 
     config: CheckConfig
     data: DataSummary
     messages: tuple[str, ...]
     p_right: FloatArray | None
+    rates: pd.DataFrame | None
+    pseudonyms: Mapping[str, str] | None = field(repr=False)
     _table: pd.DataFrame
     _numbers: Gaps
     _obstacles: tuple[str, ...]
@@ -173,6 +183,12 @@ def assess_data(
     progress: Progress | None = None,
 ) -> dict[EstimatorName, Assessment]:
     """Assess tables that are loaded already; see `assess_with`."""
+    pseudonyms = None
+    if config.pseudonymize:
+        if pooled is not None:
+            msg = "pooled models are in the order of names, which pseudonymize does away with"
+            raise ValueError(msg)
+        data, pseudonyms = under_pseudonyms(data, read_key())
     asked = [estimator(name, config.c) for name in dict.fromkeys(estimators)]
     estimation = estimate_rates(
         data,
@@ -185,13 +201,23 @@ def assess_data(
         progress=progress,
     )
     return {
-        each.name: _assessment(data, config.model_copy(update={"estimator": each.name}), estimation, each)
+        each.name: _assessment(
+            data,
+            config.model_copy(update={"estimator": each.name}),
+            estimation,
+            each,
+            pseudonyms,
+        )
         for each in asked
     }
 
 
 def _assessment(
-    data: Data, config: CheckConfig, estimation: Estimation, asked: Estimator
+    data: Data,
+    config: CheckConfig,
+    estimation: Estimation,
+    asked: Estimator,
+    pseudonyms: Mapping[str, str] | None,
 ) -> Assessment:
     counts = _Counts(data, config, estimation)
     sizes = np.bincount(data.labels.group, minlength=len(data.groups))
@@ -250,9 +276,24 @@ def _assessment(
         summary,
         data.messages,
         _in_input_order(estimation.g, data),
+        _both_rates(estimation, data),
+        pseudonyms,
         judged,
         numbers,
         tuple(obstacles),
+    )
+
+
+def _both_rates(estimation: Estimation, data: Data) -> pd.DataFrame | None:
+    if estimation.tpr is None or estimation.fpr is None:
+        return None
+    return pd.DataFrame(
+        {
+            "labeler": np.repeat(np.array(data.labelers, dtype=object), len(data.groups)),
+            "group": np.tile(np.array(data.groups, dtype=object), len(data.labelers)),
+            "tpr": estimation.tpr.ravel(),
+            "fpr": estimation.fpr.ravel(),
+        }
     )
 
 

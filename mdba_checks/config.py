@@ -7,12 +7,25 @@ nearest known one, because a misspelt threshold must not silently become the def
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from reprlib import Repr
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 
 from mdba_checks.errors import InputError, did_you_mean
 
@@ -24,42 +37,107 @@ Mode = Literal["block", "annotate", "quarantine"]
 Correction = Literal["holm", "bh", "none"]
 EngineName = Literal["local", "dask", "spark"]
 
+
+def _plain(value: object) -> object:
+    # `table["group"].max()` is a numpy scalar: the same value in another coat.
+    if type(value).__module__ == "numpy" and hasattr(value, "item"):
+        value = value.item()
+    if not isinstance(value, bool | int | str):
+        problem = "must be text, a whole number, true or false; quotes make it text"
+        raise PydanticCustomError("not_plain", problem)
+    return value
+
+
+def _not_a_switch(value: object) -> object:
+    # Python's True is 1: `max_gap: true` would tolerate every gap there is.
+    if isinstance(value, bool):
+        raise PydanticCustomError("a_switch", "must be a number")
+    return value
+
+
 # Strict types: pydantic's plain `str` refuses 0, and `int | str` would turn "0" into 0.
-Value = StrictBool | StrictInt | StrictStr
+Value = Annotated[StrictBool | StrictInt | StrictStr, BeforeValidator(_plain)]
+Number = Annotated[float, BeforeValidator(_not_a_switch)]
+Count = Annotated[int, BeforeValidator(_not_a_switch)]
+ColumnName = Annotated[str, Field(min_length=1)]
 
 # Texts that mean "missing" in a CSV file. "NA" and "None" are left out on purpose: they are
 # real groups and real categories to somebody (see docs on reading files).
 MISSING_VALUES = ("", "NaN", "nan", "null", "NULL", "#N/A")
 
 
-class _Model(BaseModel):
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass
+else:
+    ModelMetaclass = type(BaseModel)
+
+
+class _InputErrors(ModelMetaclass):
+    """Makes `Policy(max_gap=2)` raise the one-line error of this library instead of pydantic's.
+
+    An own `__init__` would do so too, but pydantic then calls it for the parts of a whole as well,
+    and the error of a part would be raised before anybody can say where the part belongs.
+    """
+
+    def __call__(self, *args: Any, **values: Any) -> Any:
+        try:
+            return super().__call__(*args, **values)
+        except ValidationError as error:
+            raise InputError(_one_line(error, cast("type[BaseModel]", self))) from None
+
+
+class _Model(BaseModel, metaclass=_InputErrors):
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
 
 
 class Columns(_Model):
     """Which column of the tables plays which role."""
 
-    labeler: str = Field("labeler", description="who decided (labels table)")
-    label: str = Field("label", description="what they decided: two values (labels table)")
-    group: str = Field("group", description="the group of the person decided about (both tables)")
-    gold: str = Field("gold", description="the correct decision (gold table)")
-    item: str | None = Field(
+    labeler: ColumnName = Field("labeler", description="who decided (labels table)")
+    label: ColumnName = Field("label", description="what they decided: two values (labels table)")
+    group: ColumnName = Field(
+        "group", description="the group of the person decided about (both tables)"
+    )
+    gold: ColumnName = Field("gold", description="the correct decision (gold table)")
+    item: ColumnName | None = Field(
         None,
         description="identifies the thing that was decided on, when several labelers saw the same "
         "one or gold items were labeled too; a column named 'item' is used when this is not set",
     )
-    gold_weight: str | None = Field(
+    gold_weight: ColumnName | None = Field(
         None, description="how many items of the population a gold row stands for (gold table)"
     )
+
+    @model_validator(mode="after")
+    def _one_role_each(self) -> Self:
+        # Only within a table: the label and the gold label may well have the same name.
+        for roles in (
+            ("labeler", "label", "group", "item"),
+            ("gold", "group", "item", "gold_weight"),
+        ):
+            role_of: dict[str, str] = {}
+            for role in roles:
+                name = getattr(self, role)
+                if name in role_of:
+                    problem = f"column {name!r} cannot be both {role_of[name]!r} and {role!r}"
+                    raise PydanticCustomError("two_roles", problem)
+                if name is not None:
+                    role_of[name] = role
+        return self
 
 
 class Policy(_Model):
     """When is a gap too large, how sure must we be, and what happens then."""
 
-    max_gap: float = Field(
+    max_gap: Number = Field(
         0.1, ge=0, le=1, description="largest tolerated difference in the rate between groups"
     )
     mode: Mode = Field("block", description="what to do with a data set that has biased labelers")
+    quarantine: Literal["labeler", "group"] = Field(
+        "labeler",
+        description="what leaves the data set when mode is quarantine: all rows of biased labelers, "
+        "or only those about the group they treat differently",
+    )
     on_inconclusive: Literal["pass", "annotate", "block"] = Field(
         "block", description="what to do when no labeler is shown biased but some are undecided"
     )
@@ -69,7 +147,7 @@ class Policy(_Model):
     decide_on: Literal["confident", "estimate"] = Field(
         "confident", description="'confident' decides on intervals, 'estimate' on the number alone"
     )
-    min_gold_positives: int = Field(
+    min_gold_positives: Count = Field(
         5, ge=1, description="gold items needed per group, of the kind the metric is about"
     )
     on_serious: Literal["inconclusive", "report"] = Field(
@@ -89,7 +167,7 @@ class CheckConfig(_Model):
     """
 
     columns: Columns = Field(default_factory=Columns, description="which column plays which role")
-    features: tuple[str, ...] | None = Field(
+    features: Annotated[tuple[ColumnName, ...], Field(min_length=1)] | None = Field(
         None, description="columns the decision may depend on; default: all shared ones"
     )
     reference: Value | None = Field(
@@ -100,9 +178,11 @@ class CheckConfig(_Model):
     )
     estimator: EstimatorName = Field("mdba_dr", description="how the gap is estimated")
     metric: Metric = Field("tpr", description="the rate that is compared between groups")
-    confidence: float = Field(0.9, gt=0.5, lt=1, description="coverage of the intervals")
-    c: Annotated[tuple[float, ...], Field(min_length=1)] = Field(
-        (1.0,), description="mdba: predicted positives / actual positives; several are averaged"
+    confidence: Number = Field(0.9, gt=0.5, lt=1, description="coverage of the intervals")
+    c: tuple[Annotated[Number, Field(gt=0, allow_inf_nan=False)], ...] = Field(
+        (1.0,),
+        min_length=1,
+        description="mdba: predicted positives / actual positives; several are averaged",
     )
     policy: Policy = Field(default_factory=Policy, description="what is decided, and when")
     drop_missing: bool = Field(
@@ -115,29 +195,28 @@ class CheckConfig(_Model):
         False, description="replace labeler names by keyed hashes in everything that leaves"
     )
     engine: EngineName = Field("local", description="where labeler models are fitted")
-    jobs: int | None = Field(None, ge=1, description="parallel workers; default: all cores")
-    seed: int = Field(0, ge=0, lt=2**32, description="same data and seed, same numbers")
-
-    def __init__(self, **values: Any) -> None:
-        try:
-            super().__init__(**values)
-        except ValidationError as error:
-            raise InputError(_one_line(error, type(self))) from None
+    jobs: Count | None = Field(None, ge=1, description="parallel workers; default: all cores")
+    seed: Count = Field(0, ge=0, lt=2**32, description="same data and seed, same numbers")
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> Self:
-        """Read a configuration; every problem is an `InputError` that names the file and the key."""
+        """Read a configuration; a problem is an `InputError` that names the file and the key."""
         try:
             text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
+        except UnicodeDecodeError:
+            raise InputError(f"cannot read config {path}: it is not UTF-8 text") from None
+        except (OSError, ValueError) as error:
             raise InputError(f"cannot read config {path}: {_reason(error)}") from None
         try:
-            values = yaml.safe_load(text)
+            values = yaml.load(text, Loader=_Loader)  # noqa: S506 (a SafeLoader, made stricter)
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             where = f" at line {mark.line + 1}" if mark else ""
-            problem = getattr(error, "problem", None) or "not readable"
+            problem = getattr(error, "problem", None) or "it holds bytes that are not text"
             raise InputError(f"config {path} is not valid YAML{where}: {problem}") from None
+        except (ValueError, LookupError, AttributeError, RecursionError):
+            # What PyYAML lets through for `!!int x`, a number of 5,000 digits or endless nesting.
+            raise InputError(f"config {path} holds a value that YAML cannot read") from None
         return cls.from_mapping({} if values is None else values, origin=f"config {path}")
 
     @classmethod
@@ -146,15 +225,22 @@ class CheckConfig(_Model):
         if not isinstance(values, Mapping):
             raise InputError(f"{origin} must hold keys such as 'columns:' and 'policy:'")
         try:
-            return cls.model_validate(dict(values))
+            # Other keys than text (`1:` in YAML) cannot name anything; say so as for any other.
+            return cls.model_validate({str(key): value for key, value in values.items()})
         except ValidationError as error:
             raise InputError(f"{origin}: {_one_line(error, cls)}") from None
 
     def to_yaml(self, path: str | Path | None = None) -> str:
         """Return the configuration as YAML, every value explicit; write it to `path` if given."""
-        text: str = yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False)
+        values = self.model_dump(mode="json")
+        text: str = yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
+        if _RARE_LINE_ENDS & set(text):  # PyYAML folds these unless every letter is escaped
+            text = yaml.safe_dump(values, sort_keys=False)
         if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
+            try:
+                Path(path).write_text(text, encoding="utf-8")
+            except (OSError, ValueError) as error:
+                raise InputError(f"cannot write config {path}: {_reason(error)}") from None
         return text
 
     def updated(self, changes: Mapping[str, object]) -> Self:
@@ -167,12 +253,64 @@ class CheckConfig(_Model):
         """
         values = self.model_dump()
         for key, value in changes.items():
-            *parents, last = key.split(".")
-            target = values
-            for parent in parents:
-                target = target[parent]
-            target[last] = value
+            section, _, name = key.rpartition(".")
+            target = values.get(section) if section else values
+            if not isinstance(target, dict):
+                raise InputError(f"unknown key {key!r}.{did_you_mean(key, _keys(type(self)))}")
+            target[name] = value.model_dump() if isinstance(value, BaseModel) else value
         return self.from_mapping(values)
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML that keeps what was written: only `true`, `false` and plain decimals are not text.
+
+    PyYAML follows YAML 1.1, where a group called `no` is false, `012` is ten, `12:30` is 750 and
+    the later of two equal keys wins without a word.
+    """
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    problem = f"the key {key.value!r} is there twice"
+                    raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+# Each pattern is part of what YAML 1.1 would take, so whatever `to_yaml` leaves unquoted is text
+# here as well.
+for _tag, _pattern, _first in (
+    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
+    ("int", r"[-+]?(0|[1-9][0-9]*)", list("-+0123456789")),
+    (
+        "float",
+        r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+][0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
+        list("-+0123456789."),
+    ),
+    ("merge", r"<<", ["<"]),
+):
+    _Loader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{_tag}", re.compile(f"^({_pattern})$"), _first
+    )
+
+_RARE_LINE_ENDS = {"\x85", "\u2028", "\u2029"}
+
+_PLAIN_WORDS = {
+    "tuple_type": "must be a list, such as [a, b]",
+    "model_type": "must hold keys of its own",
+    "string_type": "must be text; quotes make it text",
+    "string_too_short": "must not be empty",
+    "too_short": "must hold at least one value",
+}
+
+# A value is shown shortened: an aliased YAML value can be larger than memory when written out.
+_shown = Repr()
+_shown.maxstring = _shown.maxother = 80
 
 
 def _reason(error: Exception) -> str:
@@ -181,25 +319,35 @@ def _reason(error: Exception) -> str:
 
 def _one_line(error: ValidationError, model: type[BaseModel]) -> str:
     problems = []
-    for detail in error.errors():
-        path = ".".join(str(part) for part in detail["loc"] if not _is_union_tag(part))
+    for detail in error.errors(include_url=False):
+        place = ".".join(str(part) for part in detail["loc"])
+        shown = _shown.repr(place)
         if detail["type"] == "extra_forbidden":
-            owner = _model_at(model, detail["loc"][:-1])
-            name = str(detail["loc"][-1])
-            problems.append(f"unknown key '{path}'.{did_you_mean(name, owner.model_fields)}")
+            problems.append(f"unknown key {shown}.{_nearest_key(model, detail['loc'])}")
+        elif detail["type"] == "two_roles":
+            problems.append(detail["msg"])  # names its keys; the whole section would not help
+        elif detail["type"] == "too_short" and detail["input"]:
+            continue  # not empty as it was written: its values were refused, and that is said
         else:
-            problems.append(f"'{path}' is {detail['input']!r}: {detail['msg'].lower()}")
-    # A union reports one problem per member; the same place needs to be named once only.
-    return "; ".join(dict.fromkeys(problems))
+            said = detail["msg"].lower().replace("input should be", "must be")
+            said = _PLAIN_WORDS.get(detail["type"], said)
+            problems.append(f"{shown} is {_shown.repr(detail['input'])}: {said}")
+    return "; ".join(problems)
 
 
-def _is_union_tag(part: object) -> bool:
-    return isinstance(part, str) and part in {"bool", "int", "str"}
+def _keys(model: type[BaseModel]) -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        yield name
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from (f"{name}.{inner}" for inner in _keys(field.annotation))
 
 
-def _model_at(model: type[BaseModel], path: tuple[int | str, ...]) -> type[BaseModel]:
-    for part in path:
-        annotation = model.model_fields[str(part)].annotation
-        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            model = annotation
-    return model
+def _nearest_key(model: type[BaseModel], loc: tuple[int | str, ...]) -> str:
+    *sections, name = map(str, loc)
+    section = "".join(f"{part}." for part in sections)
+    keys = list(_keys(model))
+    # The right name in the wrong place, such as `mode` outside `policy`.
+    if misplaced := [key for key in keys if key.rpartition(".")[2] == name]:
+        return f" Did you mean {misplaced[0]!r}?"
+    inside = [key.removeprefix(section) for key in keys if key.startswith(section)]
+    return did_you_mean(name, [key for key in inside if "." not in key])

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+MOST_SHOWN = 20  # known names in a message; a table may have thousands of columns
+
 
 class CheckError(Exception):
     """Base of every error raised on purpose by mdba-checks."""
@@ -41,9 +43,15 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     >>> did_you_mean("zzz", ["label", "group"])
     ' Known: group, label.'
     """
-    known = sorted(known)
-    close = get_close_matches(name, known, n=1, cutoff=0.6)
+    known = sorted(map(str, known))
+    # Case is the commonest slip, so it must not count as distance.
+    by_folded = {each.casefold(): each for each in known}
+    folded = name.casefold()
+    close = get_close_matches(folded, by_folded, n=3, cutoff=0.6)
+    # Swapped letters first: difflib alone finds "lable" nearer to "labeler" than to "label".
+    close.sort(key=lambda each: sorted(each) != sorted(folded))
     if close:
-        return f" Did you mean {close[0]!r}?"
-    shown = ", ".join(known[:12]) + (", …" if len(known) > 12 else "")
-    return f" Known: {shown}." if known else ""
+        return f" Did you mean {by_folded[close[0]]!r}?"
+    if len(known) > MOST_SHOWN:
+        return f" Known: {', '.join(known[:MOST_SHOWN])}, …"
+    return f" Known: {', '.join(known)}." if known else ""

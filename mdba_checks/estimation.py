@@ -18,7 +18,15 @@ from threadpoolctl import threadpool_limits
 from mdba_checks.arrays import FloatArray, IntArray
 from mdba_checks.config import Metric
 from mdba_checks.correctness import Correctness, fit_correctness
-from mdba_checks.estimators import Direct, Estimator, Evidence, GoldEvidence, Rates, for_metric
+from mdba_checks.estimators import (
+    Direct,
+    Estimator,
+    Evidence,
+    GoldEvidence,
+    Rates,
+    for_metric,
+    mdba_dr,
+)
 from mdba_checks.labelers import (
     N_FOLDS,
     Items,
@@ -73,6 +81,8 @@ class Estimation:
     g: FloatArray | None  # (label rows,): probability that yes is right
     gold_g: FloatArray | None  # (gold rows,), out of fold
     fidelity: Fidelity | None
+    tpr: FloatArray | None  # (labelers, groups), by mdba_dr whatever was asked for: with fpr and g
+    fpr: FloatArray | None  # they turn a decision into the probability that yes is right
 
 
 def estimate_rates(
@@ -212,6 +222,8 @@ class _Run:
             evidence.g if shared else None,
             evidence.gold.g if shared else None,
             _fidelity(evidence) if shared else None,
+            mdba_dr.estimate(for_metric(evidence, "tpr")).rate if shared else None,
+            mdba_dr.estimate(for_metric(evidence, "fpr")).rate if shared else None,
         )
 
     def evidence(self, where: slice, shared: _Shared | None) -> Evidence:
@@ -325,7 +337,7 @@ def _joined(parts: list[Estimation]) -> Estimation:
     for name in first.rates:
         fields = [vars(part.rates[name]) for part in parts]
         rates[name] = Rates(**{key: np.concatenate([f[key] for f in fields]) for key in fields[0]})
-    fidelity, g = None, None
+    fidelity, g, tpr, fpr = None, None, None, None
     if first.fidelity is not None:
         every = [part.fidelity for part in parts if part.fidelity]
         fidelity = Fidelity(
@@ -333,6 +345,8 @@ def _joined(parts: list[Estimation]) -> Estimation:
             np.concatenate([each.brier for each in every]),
         )
         g = np.concatenate([part.g for part in parts if part.g is not None])
+        tpr = np.concatenate([part.tpr for part in parts if part.tpr is not None])
+        fpr = np.concatenate([part.fpr for part in parts if part.fpr is not None])
     return Estimation(
         rates,
         np.concatenate([part.n_labels for part in parts]),
@@ -340,6 +354,8 @@ def _joined(parts: list[Estimation]) -> Estimation:
         g,
         first.gold_g,
         fidelity,
+        tpr,
+        fpr,
     )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import shutil
+import stat
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -164,7 +164,9 @@ def _create(target: Path) -> tuple[Path, BinaryIO]:
 def _give_name(temporary: Path, target: Path, *, force: bool) -> None:
     if force:
         if target.exists():
-            shutil.copymode(target, temporary)
+            # Nobody may read what they could read neither in the old file nor in the new one.
+            allowed = target.stat().st_mode & temporary.stat().st_mode
+            temporary.chmod(stat.S_IMODE(allowed))
         temporary.replace(target)
         return
     try:

@@ -213,7 +213,8 @@ def _widths(columns: Mapping[str, list[str]], room: int, space: int) -> dict[str
 
 
 def _signed(value: float) -> str:
-    return f"{value:+.2f}" if math.isfinite(value) else "?"
+    # Adding zero turns -0.0 into 0.0: a gap of "-0.00" looks like a riddle.
+    return f"{round(value, 2) + 0.0:+.2f}" if math.isfinite(value) else "?"
 
 
 def _interval(low: float, high: float) -> str:

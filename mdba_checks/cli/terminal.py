@@ -16,6 +16,7 @@ from typing import TextIO
 
 from rich.cells import cell_len
 from rich.console import Console
+from rich.text import Text
 
 # Control, format and surrogate characters, line and paragraph separators.
 _INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -49,6 +50,16 @@ class Screen:
     def width(self) -> int:
         """Columns that a line may have."""
         return self.console.width
+
+    def write(self, text: object = "", *, style: str = "", bullet: str = "") -> None:
+        """Print a paragraph of plain text, cleaned and wrapped, with no blanks at line ends."""
+        room = max(self.width - cell_len(bullet), 1)
+        first = bullet
+        for line in Text(self.clean(text)).wrap(self.console, room, overflow="fold"):
+            shown = Text(first) + line
+            shown.rstrip()
+            self.console.print(shown, style=style)
+            first = " " * len(bullet)
 
     def clean(self, text: object) -> str:
         """Return text from the data in one line, made harmless, in characters the stream has."""

@@ -18,7 +18,7 @@ from mdba_checks.labelers.lapse import Rules, fit_rules, lapsed_logit, without_l
 from mdba_checks.labelers.rows import Rows
 
 PULLS = (3.0, 0.1)  # ridge towards the pooled rule: strongly and weakly
-_POOLED_RIDGE = 1.0
+_POOLED_RIDGE = 0.01
 _RATE_PRIOR = 10.0  # a labeler's positive rate is smoothed by this many labels at the pooled rate
 
 ALL_BUT_ONE: FloatArray = 1.0 - np.eye(N_FOLDS)  # variant v sees every fold but v

@@ -5,11 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import mdba_checks
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import MissingExtraError
 from mdba_checks.estimators import estimator, for_metric
@@ -145,7 +147,11 @@ except MissingExtraError as error:
 
 def test_without_cleanlab_confident_learning_says_what_to_install():
     done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_CLEANLAB], capture_output=True, text=True, check=True
+        [sys.executable, "-c", WITHOUT_CLEANLAB],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(mdba_checks.__file__).parents[1],
     )
     assert done.stdout.strip() == str(
         MissingExtraError("the estimator 'confident_learning'", "benchmark")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from mdba_checks.estimators import Evidence, estimator, for_metric
+from mdba_checks.estimators import Direct, Evidence, estimator, for_metric
 from mdba_checks.estimators.mdba import estimate, estimate_naive, predict_share, spread_over_c
 from tests.helpers import make_evidence, variance
 
@@ -237,3 +237,43 @@ def test_the_ratio_reaches_the_estimator_by_its_name():
     named = estimator("mdba", (0.7,)).estimate(evidence)
     np.testing.assert_array_equal(named.rate, estimate(evidence, c=(0.7,)).rate)
     assert not np.allclose(named.rate, estimate(evidence).rate)
+
+
+def test_where_gold_items_were_labeled_too_the_decision_replaces_the_prediction():
+    evidence = make_evidence(np.random.default_rng(10), n_labelers=1)
+    n = 50
+    pairs = [
+        (row, int(np.flatnonzero(evidence.gold.group == evidence.group[row])[row % 40]))
+        for row in range(n)
+    ]
+    unique = {item: row for row, item in pairs}
+    direct = Direct(row=np.array(list(unique.values())), gold=np.array(list(unique)))
+    plain, seen = (estimate(e, c=(0.7,)) for e in (evidence, replace(evidence, direct=direct)))
+
+    def accepted(labeler: int, item: int) -> float:
+        if item in unique:
+            return float(evidence.decision[unique[item]])
+        return accepted_by_hand(evidence, labeler, item, 0.7) / 0.7
+
+    for group in (0, 1):
+        assert seen.rate[0, group] == pytest.approx(rate_by_hand(evidence, 0, group, accepted))
+    assert not np.allclose(plain.rate, seen.rate)
+
+
+@pytest.mark.xfail(
+    strict=True, reason="a rate above 1, possible when c is not 1, has a negative variance"
+)
+def test_a_variance_is_never_negative():
+    evidence = make_evidence(np.random.default_rng(11))
+    f_gold = np.where(evidence.gold.correct == 1, 0.95, 0.05) * np.ones((3, 1))
+    rates = estimate(replace(evidence, f_gold=f_gold), c=(0.5,))
+    assert (rates.own_variance >= 0).all()
+
+
+@pytest.mark.xfail(
+    strict=True, reason="a c that no threshold can satisfy gives the same rate 1 / c in every group"
+)
+def test_a_ratio_that_no_threshold_satisfies_is_not_answered():
+    """Three times as many positives as somebody gave who says yes to half of all: impossible."""
+    evidence = make_evidence(np.random.default_rng(12))
+    assert np.isnan(estimate(evidence, c=(3.0,)).rate).all()

@@ -1,0 +1,103 @@
+"""The command `mdba`: its subcommands, and one way for every run to end.
+
+A run ends in an exit code that never lies: 0 and 1 are verdicts and nothing else. What the user can
+mend is one line on stderr and 2; what we should mend is one line and 70, with the traceback behind
+--debug.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from mdba_checks import __version__
+from mdba_checks.cli import check, demo, simulate
+from mdba_checks.errors import CheckError
+
+BAD_USAGE, INTERNAL_ERROR, INTERRUPTED, READER_GONE = 2, 70, 130, 141
+
+app = typer.Typer(
+    name="mdba",
+    help="Stop biased human labels before they train a model.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+app.command("check", epilog=check.EPILOG)(check.check)
+app.command("demo", epilog=demo.EPILOG)(demo.demo)
+app.command("simulate", epilog=simulate.EPILOG)(simulate.simulate)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        sys.stdout.write(f"mdba-checks {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", metavar="", help="Show the version.", callback=_show_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """Stop biased human labels before they train a model."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code.
+
+    Examples
+    --------
+    >>> main(["--version"])
+    mdba-checks ...
+    0
+    """
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    debug = "--debug" in arguments
+    try:
+        with warnings.catch_warnings():
+            if not debug:
+                warnings.simplefilter("ignore")
+            return _run(arguments)
+    except CheckError as error:
+        return _fail(str(error), BAD_USAGE, debug=debug)
+    except typer.TyperException as error:
+        context = getattr(error, "ctx", None)
+        asked = f" (see {context.command_path} --help)" if context else ""
+        return _fail(error.format_message() + asked, BAD_USAGE, debug=debug)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except SystemExit:
+        # typer and rich leave with code 1, our word for "blocked", when nobody reads their output.
+        return READER_GONE
+    except Exception as error:  # noqa: BLE001  the last resort: whatever it is, it is no verdict
+        what = f"internal error: {type(error).__name__}: {error}"
+        return _fail(f"{what} (run with --debug)", INTERNAL_ERROR, debug=debug)
+
+
+def _run(arguments: list[str]) -> int:
+    command = typer.main.get_command(app)
+    if not arguments:
+        command.main(args=["--help"], prog_name="mdba", standalone_mode=False)
+        return BAD_USAGE
+    code = command.main(args=arguments, prog_name="mdba", standalone_mode=False)
+    sys.stdout.flush()
+    return int(code or 0)
+
+
+def _fail(text: str, code: int, *, debug: bool) -> int:
+    from mdba_checks.cli.terminal import screen
+
+    if debug:
+        traceback.print_exc()
+    surface = screen(sys.stderr)
+    sys.stderr.write(f"mdba: {surface.clean(text)}\n")
+    return code

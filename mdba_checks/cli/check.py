@@ -1,0 +1,292 @@
+"""`mdba check`: from two tables to a verdict and an exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mdba_checks.cli.options import OUTPUT, Debug, Force, Quiet, examples, flag
+
+if TYPE_CHECKING:
+    from mdba_checks.assessment import Assessment
+    from mdba_checks.config import CheckConfig
+    from mdba_checks.verdict import Decision
+
+EPILOG = examples(
+    "mdba check labels.csv --gold gold.csv --reference men",
+    "mdba check labels.parquet --gold gold.csv --config mdba.yaml --json out.json",
+    "mdba check labels.csv --gold gold.csv --labeler rater --group sex",
+    "mdba check sqlite:///jobs.db::labels --gold sqlite:///jobs.db::gold --json -",
+)
+
+
+def _column(name: str, explanation: str, metavar: str = "COL") -> Any:
+    return typer.Option(name, metavar=metavar, help=explanation, rich_help_panel="Columns")
+
+
+def _method(name: str, metavar: str, explanation: str) -> Any:
+    return typer.Option(name, metavar=metavar, help=explanation, rich_help_panel="Method")
+
+
+def _policy(name: str, metavar: str, explanation: str) -> Any:
+    return typer.Option(name, metavar=metavar, help=explanation, rich_help_panel="Policy")
+
+
+def check(
+    labels: Annotated[
+        str,
+        typer.Argument(
+            metavar="LABELS",
+            help="One row per decision: .csv, .csv.gz, .parquet, a folder of Parquet parts, or a "
+            "database table as URL::table.",
+            show_default=False,
+        ),
+    ],
+    gold: Annotated[
+        str,
+        typer.Option(
+            metavar="GOLD",
+            help="Items whose right decision is known, in the same forms as LABELS.",
+            show_default=False,
+        ),
+    ],
+    config: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Settings in YAML; the flags below override it."),
+    ] = None,
+    labeler: Annotated[str | None, _column("--labeler", "Who decided. Default: labeler.")] = None,
+    label: Annotated[str | None, _column("--label", "What they decided. Default: label.")] = None,
+    group: Annotated[
+        str | None,
+        _column("--group", "The group of the person decided about. Default: group."),
+    ] = None,
+    gold_label: Annotated[
+        str | None,
+        _column("--gold-label", "The right decision, in the gold table. Default: gold."),
+    ] = None,
+    item: Annotated[
+        str | None,
+        _column(
+            "--item",
+            "What was decided on, where several rows are about the same thing. Default: item, if "
+            "there is such a column.",
+        ),
+    ] = None,
+    features: Annotated[
+        str | None,
+        _column(
+            "--features",
+            "Columns that a decision may depend on. Default: all that both tables have.",
+            "A,B,C",
+        ),
+    ] = None,
+    positive: Annotated[
+        str | None,
+        _column(
+            "--positive", "The label that means yes, where labels are two named values.", "VALUE"
+        ),
+    ] = None,
+    drop_missing: Annotated[
+        bool,
+        flag(
+            "--drop-missing",
+            "Drop rows without labeler, label or group instead of stopping, and say so.",
+            panel="Columns",
+        ),
+    ] = False,
+    reference: Annotated[
+        str | None,
+        _method(
+            "--reference",
+            "VALUE",
+            "The group that others are compared with. Default: everyone else.",
+        ),
+    ] = None,
+    metric: Annotated[
+        str | None,
+        _method("--metric", "NAME", "The rate that is compared: tpr (default), fpr, tnr, fnr."),
+    ] = None,
+    estimator: Annotated[
+        str | None,
+        _method(
+            "--estimator",
+            "NAME",
+            "mdba_dr (default), mdba, mdba_naive, selection_rate, gold_model, confident_learning.",
+        ),
+    ] = None,
+    confidence: Annotated[
+        float | None,
+        _method(
+            "--confidence",
+            "SHARE",
+            "How often intervals are meant to be right, 0.5 to 1. Default: 0.9.",
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        _method(
+            "--jobs", "N", "Parallel workers; the numbers do not depend on it. Default: all cores."
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, _method("--seed", "N", "Same data and seed, same numbers. Default: 0.")
+    ] = None,
+    max_gap: Annotated[
+        float | None,
+        _policy("--max-gap", "GAP", "The largest tolerated difference, 0 to 1. Default: 0.1."),
+    ] = None,
+    mode: Annotated[
+        str | None,
+        _policy(
+            "--mode",
+            "NAME",
+            "The verdict when a labeler is biased: block (default), annotate, quarantine.",
+        ),
+    ] = None,
+    on_inconclusive: Annotated[
+        str | None,
+        _policy(
+            "--on-inconclusive",
+            "NAME",
+            "When nobody is shown biased but some are undecided: block (default; exit code 3), "
+            "annotate, pass.",
+        ),
+    ] = None,
+    correction: Annotated[
+        str | None,
+        _policy(
+            "--correction",
+            "NAME",
+            "How testing many labelers at once is accounted for: holm (default), bh, none.",
+        ),
+    ] = None,
+    decide_on: Annotated[
+        str | None,
+        _policy(
+            "--decide-on",
+            "NAME",
+            "Decide on intervals, confident (default), or on the number alone, estimate.",
+        ),
+    ] = None,
+    min_gold_positives: Annotated[
+        int | None,
+        _policy(
+            "--min-gold-positives",
+            "N",
+            "Gold items needed per group, of the kind the metric is about. Default: 5.",
+        ),
+    ] = None,
+    json_file: Annotated[
+        str | None,
+        typer.Option(
+            "--json",
+            metavar="FILE|-",
+            help="Write the whole result as JSON; - is stdout, which then holds nothing else.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    every: Annotated[bool, flag("--all", "Show all labelers, not only the first 25.")] = False,
+    force: Force = False,
+    quiet: Quiet = False,
+    debug: Debug = False,  # noqa: ARG001
+) -> int:
+    """Check labels: who treats a group differently, and may training go on?
+
+    Exit codes: 0 passed (or annotated, or quarantined, as asked), 1 blocked,
+    2 bad usage or bad input, 3 stopped because the evidence does not decide it.
+    """
+    from mdba_checks.files import check_target, write_whole
+
+    settings = _settings(
+        config,
+        {
+            "columns.labeler": labeler,
+            "columns.label": label,
+            "columns.group": group,
+            "columns.gold": gold_label,
+            "columns.item": item,
+            "features": tuple(features.split(",")) if features else None,
+            "positive": positive,
+            "drop_missing": drop_missing or None,
+            "reference": reference,
+            "metric": metric,
+            "estimator": estimator,
+            "confidence": confidence,
+            "jobs": jobs,
+            "seed": seed,
+            "policy.max_gap": max_gap,
+            "policy.mode": mode,
+            "policy.on_inconclusive": on_inconclusive,
+            "policy.correction": correction,
+            "policy.decide_on": decide_on,
+            "policy.min_gold_positives": min_gold_positives,
+        },
+    )
+    inputs = [*map(_file_of, (labels, gold)), *([Path(config)] if config else [])]
+    to_stdout = json_file == "-"
+    if json_file and not to_stdout:
+        check_target(json_file, force=force, inputs=inputs)
+
+    assessment, decision = perform(labels, gold, settings, quiet=quiet)
+
+    from mdba_checks.cli.result import EXIT_CODES, show_result
+    from mdba_checks.cli.terminal import screen, write_stdout
+    from mdba_checks.record import to_json, to_record
+
+    if json_file:
+        text = to_json(to_record(assessment, decision))
+        if to_stdout:
+            write_stdout(text)
+        else:
+            write_whole(json_file, text, force=force, inputs=inputs)
+    if not quiet and not to_stdout:
+        show_result(screen(), assessment, decision, every=every)
+    return EXIT_CODES[decision.verdict]
+
+
+def perform(
+    labels: str, gold: str, settings: CheckConfig, *, quiet: bool
+) -> tuple[Assessment, Decision]:
+    """Assess and decide, with signs of life on stderr."""
+    from mdba_checks.cli.progress import progress
+
+    with progress(quiet=quiet) as report:
+        from mdba_checks.assessment import assess
+        from mdba_checks.verdict import gate
+
+        assessment = assess(labels, gold, settings, progress=report)
+    return assessment, gate(assessment)
+
+
+def _settings(path: str | None, flags: Mapping[str, object]) -> CheckConfig:
+    """Return the settings of the file with the flags over them; errors name what the user typed."""
+    from mdba_checks.config import CheckConfig
+    from mdba_checks.errors import InputError
+
+    settings = CheckConfig.from_yaml(path) if path else CheckConfig()
+    given = {key: value for key, value in flags.items() if value is not None}
+    try:
+        return settings.updated(given)
+    except InputError as error:
+        # The file was fine, so a flag is not; say its name, not that of the key behind it.
+        text = str(error).removeprefix("config: ")
+        for key in given:
+            text = text.replace(f"'{key}' is", f"{_flag(key)} is")
+        raise InputError(text) from None
+
+
+def _flag(key: str) -> str:
+    name = key.rpartition(".")[2].replace("_", "-")
+    return "--gold-label" if key == "columns.gold" else f"--{name}"
+
+
+def _file_of(source: str) -> Path:
+    """Return the file behind a source: a database in a file is one, and must not be overwritten."""
+    url, _, _ = source.rpartition("::")
+    scheme, mark, place = url.partition("://")
+    if not mark:
+        return Path(source)
+    return Path(place.removeprefix("/").partition("?")[0] or scheme)

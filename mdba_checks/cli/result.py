@@ -1,0 +1,185 @@
+"""What people read after a check: what was read, the labelers, the verdict, what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import pandas as pd
+from rich.text import Text
+
+from mdba_checks.assessment import Assessment
+from mdba_checks.cli.table import MAX_ROWS, STYLES, by_severity, labeler_table
+from mdba_checks.cli.terminal import Screen
+from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE, meaning
+from mdba_checks.verdict import Decision, Verdict
+
+EXIT_CODES: dict[Verdict, int] = {
+    "pass": 0,
+    "annotate": 0,
+    "quarantine": 0,
+    "block": 1,
+    "inconclusive": 3,
+}
+
+_VERDICT_STYLES: dict[Verdict, str] = {
+    "pass": STYLES[FAIR],
+    "annotate": STYLES[INCONCLUSIVE],
+    "quarantine": STYLES[INCONCLUSIVE],
+    "block": STYLES[BIASED],
+    "inconclusive": STYLES[INCONCLUSIVE],
+}
+_MEANINGS: dict[Verdict, str] = {
+    "pass": "these labels may train a model.",
+    "annotate": "these labels may be used by training that takes the findings into account.",
+    "quarantine": "these labels may be used without the rows of the biased labelers.",
+    "block": "these labels must not train a model as they are.",
+    "inconclusive": "stopped, because the evidence does not decide it.",
+}
+_MANY = 6
+
+
+def show_result(
+    screen: Screen,
+    assessment: Assessment,
+    decision: Decision,
+    *,
+    every: bool = False,
+    truth: Mapping[tuple[str, str], float] | None = None,
+) -> None:
+    """Print a check for people.
+
+    Parameters
+    ----------
+    screen
+        Where to.
+    assessment, decision
+        What was found and decided.
+    every
+        Whether to show all rows instead of the first `MAX_ROWS`.
+    truth
+        The true gap by labeler and group, shown beside the estimate where it is known.
+    """
+    assessment = assessment.with_policy(decision.policy)
+    gaps = by_severity(assessment.gaps)
+    shown = gaps if every else gaps.head(MAX_ROWS)
+    for line in _header(assessment, gaps):
+        screen.write(line)
+    screen.write()
+    for row in labeler_table(shown, screen, limit=decision.policy.max_gap, truth=truth):
+        screen.console.print(row)
+    if len(shown) < len(gaps):
+        screen.write(_hidden(gaps.iloc[len(shown) :]), style="dim")
+    screen.write(_legend(screen, assessment), style="dim")
+    _write_list(screen, _silent_rows(gaps))
+    screen.write()
+    screen.console.print(_verdict(decision.verdict))
+    _write_list(screen, decision.reasons)
+    _write_section(screen, "What to do next", _next_steps(decision.verdict, assessment, gaps))
+    _write_section(screen, "About the tables", assessment.messages)
+
+
+def _header(assessment: Assessment, gaps: pd.DataFrame) -> tuple[str, str]:
+    data, config = assessment.data, assessment.config
+    reference = str(gaps["reference"].iloc[0]) if len(gaps) else "nobody"
+    read = (
+        f"{_count(data.n_labels, 'label')} by {_count(data.n_labelers, 'labeler')}, "
+        f"{_count(data.n_gold, 'gold item')}; groups: {_some(data.groups)}"
+    )
+    asked = (
+        f"{config.metric} ({meaning(config.metric)}) compared with {reference}; "
+        f"estimator {config.estimator}, {config.confidence:.0%} intervals, "
+        f"tolerated ±{config.policy.max_gap:g}"
+    )
+    return read, asked
+
+
+def _hidden(rest: pd.DataFrame) -> str:
+    counts = rest["finding"].value_counts()
+    kinds = ", ".join(f"{counts[each]} {each}" for each in STYLES if each in counts)
+    return f"… and {_count(len(rest), 'row')} more ({kinds}): --all shows them"
+
+
+def _legend(screen: Screen, assessment: Assessment) -> str:
+    zone, interval = ("├─┼─┤", "━●━") if screen.draws else ("|-+-|", "=o=")
+    config = assessment.config
+    return (
+        f"{interval} gap and {config.confidence:.0%} interval   {zone} tolerated "
+        f"±{config.policy.max_gap:g}   rates: group / reference"
+    )
+
+
+def _silent_rows(gaps: pd.DataFrame) -> list[str]:
+    """Return why nothing could be said, once per reason, for rows that were not even tested."""
+    untested = gaps[gaps["p_value"].isna()]
+    lines = [
+        f"{_some(rows['labeler'])}: {reason}"
+        for reason, rows in untested.groupby("reason", sort=False)
+    ]
+    if len(lines) > _MANY:
+        lines[_MANY:] = [f"{len(lines) - _MANY} more reasons of this kind are in --json"]
+    return lines
+
+
+def _verdict(verdict: Verdict) -> Text:
+    line = Text("Verdict: ")
+    line.append(verdict.upper(), style=_VERDICT_STYLES[verdict])
+    return line.append(f" - {_MEANINGS[verdict]}")
+
+
+def _next_steps(verdict: Verdict, assessment: Assessment, gaps: pd.DataFrame) -> list[str]:
+    biased = list(dict.fromkeys(gaps.loc[gaps["finding"] == BIASED, "labeler"]))
+    open_ = list(dict.fromkeys(gaps.loc[gaps["finding"] == INCONCLUSIVE, "labeler"]))
+    steps = {
+        "pass": ["Keep the record beside the data: --json FILE."],
+        "annotate": [
+            "Give training the findings (--json FILE), so that it can weigh or correct the labels."
+        ],
+        "quarantine": [f"Leave the rows of {_some(biased)} out of training, then check the rest."],
+        "block": [
+            f"Look at decisions of {_some(biased)} together with them: a gap does not say why.",
+            "Have the affected items labeled again or leave these rows out; then check again.",
+        ],
+        "inconclusive": [],
+    }[verdict]
+    if open_ and verdict != "pass":
+        steps.append(_how_to_settle(assessment, gaps, open_))
+    if verdict == "inconclusive":
+        steps.append(
+            "To accept the doubt: --on-inconclusive pass, or annotate. To tolerate more: --max-gap."
+        )
+    return steps
+
+
+def _how_to_settle(assessment: Assessment, gaps: pd.DataFrame, names: list[str]) -> str:
+    right = "no" if assessment.config.metric in ("fpr", "tnr") else "yes"
+    groups = gaps.drop_duplicates("group").sort_values("n_gold_positive", kind="stable")
+    now = ", ".join(
+        f"{row.group} {row.n_gold_positive}" for row in groups.head(_MANY).itertuples(index=False)
+    )
+    return (
+        f"To settle {_some(names)}: add gold items where {right} is right (now: {now}), or more "
+        "labels by them."
+    )
+
+
+def _write_section(screen: Screen, title: str, lines: Iterable[str]) -> None:
+    lines = list(lines)
+    if lines:
+        screen.write()
+        screen.write(title, style="bold")
+        _write_list(screen, lines)
+
+
+def _write_list(screen: Screen, lines: Iterable[str]) -> None:
+    for line in lines:
+        screen.write(line, bullet="- ")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _some(names: Iterable[str]) -> str:
+    known = list(names)
+    rest = len(known) - _MANY
+    return ", ".join(known[:_MANY]) + (f" and {rest} more" if rest > 0 else "")

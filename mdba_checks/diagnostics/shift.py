@@ -1,0 +1,161 @@
+"""Covariate shift: do the items a labeler judged look like the gold items?
+
+What gold shows about right and wrong is carried over to the labelers' items, which is fair as far
+as the two are alike. The usual test trains a classifier to tell them apart and looks at its AUC:
+0.5 means that it cannot. Here that classifier is linear discriminant analysis, whose AUC has a
+closed form, so that 100,000 labelers cost one pass over the rows: with the covariance of the
+features, two samples whose means lie D apart are told apart with AUC = Phi(D / sqrt(2)).
+
+Samples always differ somewhat in their means; what chance alone would give is subtracted, and a
+p-value says whether the rest could still be chance. Everything is done within groups, because gold
+is often drawn evenly from groups of different size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.stats import chi2, norm
+
+from mdba_checks.arrays import FloatArray, IntArray
+from mdba_checks.tables import Data
+
+# Standardised numbers have variance 1, a category that one row in twenty has about 0.05. Below
+# that, a single unusual row would make the few items of a labeler look like another population.
+_RIDGE = 0.05
+# The same for numbers with long tails: beyond three standard deviations far is far.
+_FAR = 3.0
+# A covariance does not get better by more rows than this.
+_COVARIANCE_ROWS = 50_000
+_SLICE_ROWS = 50_000
+
+
+@dataclass(frozen=True)
+class Shift:
+    """How well items are told apart from the gold items of their group; NaN where there are none.
+
+    Attributes
+    ----------
+    auc, p_value
+        (labelers, groups): each labeler's items against gold.
+    auc_of_all, p_value_of_all
+        (groups,): everybody's items against gold.
+    """
+
+    auc: FloatArray
+    p_value: FloatArray
+    auc_of_all: FloatArray
+    p_value_of_all: FloatArray
+
+
+def measure_shift(data: Data) -> Shift:
+    """Compare the items of every labeler with the gold items of the same group.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from mdba_checks.config import CheckConfig
+    >>> from mdba_checks.tables import load
+    >>> rng = np.random.default_rng(0)
+    >>> labels = pd.DataFrame({"group": ["a", "b"] * 500, "label": [0, 0, 1, 1] * 250})
+    >>> labels["labeler"] = ["ann"] * 500 + ["bob"] * 500
+    >>> labels["x"] = rng.normal(size=1000) + 2 * (labels["labeler"] == "bob")
+    >>> gold = pd.DataFrame({"group": ["a", "b"] * 200, "gold": [0, 0, 1, 1] * 100})
+    >>> gold["x"] = rng.normal(size=400)
+    >>> measure_shift(load(labels, gold, CheckConfig())).auc.round(1)
+    array([[0.5, 0.5],
+           [0.8, 0.8]])
+    """
+    labels, gold = data.labels, data.gold
+    n_groups = len(data.groups)
+    gold_features = _near(gold.linear)
+    gold_mean, gold_size = _means(gold_features, gold.group, gold.weight, n_groups)
+    stride = -(-len(labels) // _COVARIANCE_ROWS)
+    sample, sample_group = _near(labels.linear[::stride]), labels.group[::stride]
+    sample_mean, _ = _means(sample, sample_group, np.ones(len(sample)), n_groups)
+    centred = np.concatenate([sample - sample_mean[sample_group], gold_features - gold_mean[gold.group]])
+    metric = _Metric.of(centred)
+
+    shape = len(data.labelers), n_groups
+    auc, p_value = np.full(shape, np.nan), np.full(shape, np.nan)
+    total, count = np.zeros_like(gold_mean), np.zeros(n_groups)
+    for rows in _whole_labelers(labels.labeler, shape[0]):
+        first, last = int(labels.labeler[rows.start]), int(labels.labeler[rows.stop - 1]) + 1
+        cell = (labels.labeler[rows] - first).astype(np.int64) * n_groups + labels.group[rows]
+        n_cells = (last - first) * n_groups
+        features = _near(labels.linear[rows])
+        summed = _sums(features, cell, np.ones(len(cell)), n_cells).reshape(-1, n_groups, features.shape[1])
+        size = np.bincount(cell, minlength=n_cells).reshape(-1, n_groups)
+        auc[first:last], p_value[first:last] = metric.compare(summed, size, gold_mean, gold_size)
+        total += summed.sum(axis=0)
+        count += size.sum(axis=0)
+    of_all = metric.compare(total[None], count[None], gold_mean, gold_size)
+    return Shift(auc, p_value, of_all[0][0], of_all[1][0])
+
+
+@dataclass(frozen=True)
+class _Metric:
+    """Distances between means, in units of the spread of single items."""
+
+    root: FloatArray  # its square is the (regularised) inverse of the covariance
+    weights: FloatArray  # of the chi-square variables that make up a distance under chance
+
+    @classmethod
+    def of(cls, centred: FloatArray) -> _Metric:
+        covariance = centred.T @ centred / max(len(centred), 1)
+        values, vectors = np.linalg.eigh(covariance)
+        values = np.maximum(values, 0.0)
+        return cls(vectors / np.sqrt(values + _RIDGE), values / (values + _RIDGE))
+
+    def compare(
+        self, total: FloatArray, size: FloatArray, gold_mean: FloatArray, gold_size: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return AUC and p-value for sums over `size` items, (…, groups, features)."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            difference = (total / size[..., None] - gold_mean) @ self.root
+            distance = (difference**2).sum(axis=-1)
+            chance = 1 / size + 1 / gold_size
+        if not len(self.weights):
+            nothing_to_see = np.where(np.isfinite(chance), 0.5, np.nan)
+            return nothing_to_see, nothing_to_see + 0.5
+        first, second = self.weights.sum(), (self.weights**2).sum()
+        excess = np.maximum(distance - first * chance, 0.0)
+        # A weighted sum of chi-squares, by a single one with the same mean and variance.
+        p_value = chi2.sf(distance / chance * first / second, first**2 / second)
+        return np.where(np.isfinite(distance), norm.cdf(np.sqrt(excess / 2)), np.nan), p_value
+
+
+def _near(features: FloatArray) -> FloatArray:
+    return np.clip(features, -_FAR, _FAR)
+
+
+def _means(
+    features: FloatArray, group: IntArray, weight: FloatArray, n_groups: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return weighted means per group, and how many even rows would say as much; 0 for none."""
+    mass = np.bincount(group, weight, minlength=n_groups)
+    squares = np.bincount(group, weight**2, minlength=n_groups)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = _sums(features, group, weight, n_groups) / mass[:, None]
+        size = np.where(squares > 0, mass**2 / squares, 0.0)
+    return mean, size
+
+
+def _sums(features: FloatArray, cell: IntArray, weight: FloatArray, n_cells: int) -> FloatArray:
+    rows = np.arange(len(cell))
+    sums: FloatArray = csr_array((weight, (cell, rows)), (n_cells, len(cell))) @ features
+    return sums
+
+
+def _whole_labelers(labeler: IntArray, n_labelers: int) -> Iterator[slice]:
+    """Yield ranges of rows that hold whole labelers, to bound the memory that means take."""
+    ends = np.cumsum(np.bincount(labeler, minlength=n_labelers))
+    begin = 0
+    while begin < len(labeler):
+        place = int(np.searchsorted(ends, begin + _SLICE_ROWS, side="right"))
+        end = int(ends[place - 1]) if place and ends[place - 1] > begin else int(ends[place])
+        yield slice(begin, end)
+        begin = end

@@ -1,0 +1,98 @@
+"""Pseudonyms: labelers under names that only the holder of a key can tell.
+
+A pseudonym is a keyed hash of the labeler's name. The same key gives the same pseudonyms in every
+run, so histories stay connected; without the key nobody can try out names. Labelers are also put in
+the order of their pseudonyms: in alphabetical order, a list of the staff would give them away.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+
+from mdba_checks.errors import InputError
+from mdba_checks.files import whole_file
+from mdba_checks.record import to_json
+from mdba_checks.tables import Data, LabelRows
+
+KEY_VARIABLE = "MDBA_PSEUDONYM_KEY"
+_LETTERS = 12
+
+
+def pseudonym(name: str, key: str) -> str:
+    """Return the pseudonym of a name: the beginning of its HMAC-SHA256, in hexadecimal.
+
+    Examples
+    --------
+    >>> pseudonym("Ann", "a secret"), pseudonym("Ann", "another secret")
+    ('c4dbf59e4d0c', '5a5b1cb1ee96')
+    """
+    return hmac.digest(_bytes(key), _bytes(name), "sha256").hex()[:_LETTERS]
+
+
+def read_key() -> str:
+    """Return the key from the environment; without one there are no pseudonyms, and no names."""
+    key = os.environ.get(KEY_VARIABLE, "")
+    if not key.strip():
+        raise InputError(
+            f"pseudonymize: true needs a secret key in the environment variable {KEY_VARIABLE}; "
+            "keep it, because another key gives other pseudonyms"
+        )
+    return key
+
+
+def under_pseudonyms(data: Data, key: str) -> tuple[Data, dict[str, str]]:
+    """Return the data with pseudonyms for names, and the pseudonym of every name."""
+    known = {name: pseudonym(name, key) for name in data.labelers}
+    if len(set(known.values())) < len(known):
+        raise InputError(f"two labelers get the same pseudonym: choose another {KEY_VARIABLE}")
+    order = np.argsort([known[name] for name in data.labelers])
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    labeler = place[data.labels.labeler].astype(data.labels.labeler.dtype)
+    rows = np.argsort(labeler, kind="stable")  # stable: within a labeler rows stay sorted
+    arrays = {field.name: getattr(data.labels, field.name)[rows] for field in fields(LabelRows)}
+    labels = LabelRows(**{**arrays, "labeler": labeler[rows]})
+    return replace(data, labels=labels, labelers=tuple(sorted(known.values()))), known
+
+
+def write_mapping(
+    pseudonyms: Mapping[str, str] | None, path: str | Path, *, force: bool = False
+) -> None:
+    """Write who is behind each pseudonym, as JSON, for the eyes of the file's owner only.
+
+    Parameters
+    ----------
+    pseudonyms
+        The pseudonym of every name, as in `Assessment.pseudonyms`.
+    path
+        Where to; keep it apart from everything else that a check writes.
+    force
+        Whether an existing file may be replaced.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "who.json"
+    >>> write_mapping({"Ann": "c4dbf59e4d0c"}, file)
+    >>> print(file.read_text(), end="")
+    {
+      "c4dbf59e4d0c": "Ann"
+    }
+    """
+    if pseudonyms is None:
+        raise InputError(f"cannot write {path}: no pseudonyms were used; set pseudonymize: true")
+    by_pseudonym = {alias: name for name, alias in pseudonyms.items()}
+    with whole_file(path, force=force) as temporary:
+        temporary.chmod(0o600)
+        temporary.write_text(to_json(dict(sorted(by_pseudonym.items()))), encoding="utf-8")
+
+
+def _bytes(text: str) -> bytes:
+    # Keys and names may hold bytes that are no UTF-8; they must not stop a check.
+    return text.encode(errors="surrogateescape")
