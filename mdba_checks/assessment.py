@@ -6,20 +6,35 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from mdba_checks.arrays import FloatArray, IntArray
 from mdba_checks.config import CheckConfig, EstimatorName, Policy
+from mdba_checks.diagnostics import (
+    Diagnostic,
+    Inspection,
+    Measures,
+    diagnose,
+    inspect,
+    measure,
+    obstacles,
+)
 from mdba_checks.estimation import Estimation, Pooled, Progress, estimate_rates
 from mdba_checks.estimators import Estimator, estimator
 from mdba_checks.findings import EVERYONE_ELSE, judge
-from mdba_checks.inference import Contrast, Gaps, compare, contrasts
+from mdba_checks.inference import Gaps, compare, contrasts
 from mdba_checks.labelers import ClassifierLearner
+from mdba_checks.plan import Plan, make_plan
 from mdba_checks.pseudonyms import read_key, under_pseudonyms
 from mdba_checks.tables import Data, Source, load
+
+if TYPE_CHECKING:
+    from mdba_checks.report.plots import Plots
+    from mdba_checks.verdict import Decision
 
 GAP_COLUMNS = (
     "labeler",
@@ -70,6 +85,9 @@ class Assessment:
     p_right
         Per row of the labels table, in its own order: g, the probability that yes is right. None
         for estimators that do not model it, NaN for rows that were dropped.
+    decision
+        Per row of the labels table, in its own order: what was decided, 0 or 1; -1 for rows that
+        were dropped.
     rates
         ``labeler, group, tpr, fpr``: what turns a decision into a probability, whatever the metric
         is. None where `p_right` is None.
@@ -82,11 +100,12 @@ class Assessment:
     data: DataSummary
     messages: tuple[str, ...]
     p_right: FloatArray | None
+    decision: IntArray
     rates: pd.DataFrame | None
     pseudonyms: Mapping[str, str] | None = field(repr=False)
     _table: pd.DataFrame
     _numbers: Gaps
-    _obstacles: tuple[str, ...]
+    _measures: Measures
 
     @property
     def gaps(self) -> pd.DataFrame:
@@ -98,13 +117,32 @@ class Assessment:
         """The estimator that was used."""
         return self.config.estimator
 
+    @cached_property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What the assumption checks say: a summary of each, and what is not in order."""
+        return diagnose(self._measures, self.config.policy)
+
+    @property
+    def fidelity(self) -> pd.Series | None:
+        """How well each labeler's decisions are predicted: out-of-fold AUC, 0.5 is a coin.
+
+        None for estimators without a model of the labelers.
+        """
+        auc = self._measures.fidelity
+        if auc is None:
+            return None
+        return pd.Series(auc, index=pd.Index(self._measures.labelers, name="labeler"), name="auc")
+
     def with_policy(self, policy: Policy) -> Assessment:
         """Return the same numbers judged by another policy; nothing is estimated again."""
         if policy == self.config.policy:
             return self
         config = self.config.model_copy(update={"policy": policy})
         table = judge(
-            self._table, policy, confidence=config.confidence, obstacles=self._obstacles
+            self._table,
+            policy,
+            confidence=config.confidence,
+            obstacles=obstacles(self._measures, policy),
         )
         return replace(self, config=config, _table=table)
 
@@ -117,6 +155,74 @@ class Assessment:
         low, high = self._numbers.interval(self.config.confidence, joint=True)
         ends = {"ci_low": low.ravel(), "ci_high": high.ravel()}
         return self._table[["labeler", "group", "reference", "gap"]].assign(**ends)
+
+    def plan(self, *, half_width: float | None = None, power: float | None = None) -> Plan:
+        """Return how many more gold items or labels would settle what is inconclusive.
+
+        Parameters
+        ----------
+        half_width
+            Make every interval this narrow.
+        power
+            Settle every comparison with this probability; 0.8 when neither is given.
+
+        Examples
+        --------
+        >>> from mdba_checks.simulation import simulate
+        >>> made = simulate(n_items=3000, n_labelers=2, tprs=[0.8, 0.9], gold_per_group=40, seed=2)
+        >>> assessment = assess(made.labels, made.gold, CheckConfig(reference="men"))
+        >>> assessment.plan(half_width=0.05).summary[0]
+        '... more gold items of ... would narrow the interval... to ±0.05, ...'
+        """
+        return make_plan(
+            self._table,
+            self._numbers,
+            self._measures,
+            policy=self.config.policy,
+            confidence=self.config.confidence,
+            half_width=half_width,
+            power=power,
+        )
+
+    @property
+    def plot(self) -> Plots:
+        """Figures: ``plot.gaps()``, ``plot.rates()``, ``plot.power()``; they need matplotlib."""
+        from mdba_checks.report.plots import Plots
+
+        return Plots(self, self._numbers)
+
+    def to_html(
+        self,
+        path: str | Path | None = None,
+        *,
+        decision: Decision | None = None,
+        force: bool = False,
+    ) -> str:
+        """Return the report as the text of one HTML file; write it to `path` if given.
+
+        Parameters
+        ----------
+        path
+            Where to write it; the file appears whole or not at all.
+        decision
+            The verdict to explain; by default that of the policy in `config`.
+        force
+            Whether an existing file may be replaced.
+        """
+        from mdba_checks.files import write_whole
+        from mdba_checks.report import render
+        from mdba_checks.verdict import gate
+
+        text = render(self, decision or gate(self))
+        if path is not None:
+            write_whole(path, text, force=force)
+        return text
+
+    def _repr_html_(self) -> str:
+        from mdba_checks.report import fragment
+        from mdba_checks.verdict import gate
+
+        return fragment(self, gate(self))
 
 
 def assess(
@@ -200,12 +306,14 @@ def assess_data(
         seed=config.seed,
         progress=progress,
     )
+    inspection = inspect(data)
     return {
         each.name: _assessment(
             data,
             config.model_copy(update={"estimator": each.name}),
             estimation,
             each,
+            inspection,
             pseudonyms,
         )
         for each in asked
@@ -217,12 +325,13 @@ def _assessment(
     config: CheckConfig,
     estimation: Estimation,
     asked: Estimator,
+    inspection: Inspection,
     pseudonyms: Mapping[str, str] | None,
 ) -> Assessment:
-    counts = _Counts(data, config, estimation)
     sizes = np.bincount(data.labels.group, minlength=len(data.groups))
     reference = None if data.reference is None else data.groups.index(data.reference)
     wanted = contrasts(len(data.groups), reference, sizes)
+    measures = measure(data, estimation, asked, wanted, config, inspection)
     numbers = compare(
         estimation.rates[asked.name],
         data.gold.group,
@@ -250,17 +359,19 @@ def _assessment(
             "rate_reference": numbers.rate_reference.ravel(),
             "finding": "",
             "reason": "",
-            "n_labels": np.column_stack([counts.labels(w) for w in wanted]).ravel(),
-            "n_gold": np.tile([counts.gold(w) for w in wanted], n_labelers),
-            "n_gold_positive": np.tile([counts.gold_positive(w) for w in wanted], n_labelers),
+            "n_labels": measures.labels_compared.ravel(),
+            "n_gold": np.tile(measures.n_gold[[w.group for w in wanted]], n_labelers),
+            "n_gold_positive": np.tile(
+                measures.n_gold_positive[[w.group for w in wanted]], n_labelers
+            ),
         }
     )
-    obstacles = [
-        text
-        for labeler in range(n_labelers)
-        for text in (counts.obstacle(labeler, w, asked) for w in wanted)
-    ]
-    judged = judge(table, config.policy, confidence=config.confidence, obstacles=obstacles)
+    judged = judge(
+        table,
+        config.policy,
+        confidence=config.confidence,
+        obstacles=obstacles(measures, config.policy),
+    )
     summary = DataSummary(
         n_labels=len(data.labels),
         n_gold=len(data.gold),
@@ -276,12 +387,19 @@ def _assessment(
         summary,
         data.messages,
         _in_input_order(estimation.g, data),
+        _decisions(data),
         _both_rates(estimation, data),
         pseudonyms,
         judged,
         numbers,
-        tuple(obstacles),
+        measures,
     )
+
+
+def _decisions(data: Data) -> IntArray:
+    ordered = np.full(data.n_label_rows, -1, dtype=np.int8)
+    ordered[data.labels.position] = data.labels.decision
+    return ordered
 
 
 def _both_rates(estimation: Estimation, data: Data) -> pd.DataFrame | None:
@@ -303,57 +421,3 @@ def _in_input_order(g: FloatArray | None, data: Data) -> FloatArray | None:
     ordered = np.full(data.n_label_rows, np.nan)
     ordered[data.labels.position] = g
     return ordered
-
-
-@dataclass(frozen=True)
-class _Counts:
-    """How much there is to go by, for each labeler and contrast."""
-
-    data: Data
-    config: CheckConfig
-    estimation: Estimation
-
-    def members(self, contrast: Contrast) -> IntArray:
-        """Return the groups on the reference side."""
-        codes = np.arange(len(self.data.groups))
-        if contrast.reference is None:
-            return codes[codes != contrast.group]
-        return codes[codes == contrast.reference]
-
-    def labels(self, contrast: Contrast) -> IntArray:
-        n = self.estimation.n_labels
-        total: IntArray = n[:, contrast.group] + n[:, self.members(contrast)].sum(axis=1)
-        return total
-
-    def gold(self, contrast: Contrast) -> int:
-        return int(np.count_nonzero(self.data.gold.group == contrast.group))
-
-    @cached_property
-    def gold_positives(self) -> IntArray:
-        wanted = 0 if self.config.metric in ("fpr", "tnr") else 1
-        of_kind = self.data.gold.group[self.data.gold.correct == wanted]
-        return np.bincount(of_kind, minlength=len(self.data.groups))
-
-    def gold_positive(self, contrast: Contrast) -> int:
-        return int(self.gold_positives[contrast.group])
-
-    def obstacle(self, labeler: int, contrast: Contrast, asked: Estimator) -> str:
-        """Return why nothing can be said about a labeler here, or an empty text."""
-        others = self.members(contrast)
-        against = "everyone else" if contrast.reference is None else self.data.groups[contrast.reference]
-        sides = ((self.data.groups[contrast.group], [contrast.group]), (against, others))
-        least = self.config.policy.min_gold_positives
-        right = "no" if self.config.metric in ("fpr", "tnr") else "yes"
-        for name, codes in sides:
-            if self.estimation.n_labels[labeler, codes].sum() == 0:
-                return f"has no labels for {name}"
-            found = int(self.gold_positives[codes].sum())
-            if asked.needs_gold_positives and found < least:
-                return (
-                    f"gold has {found} item{'s' if found != 1 else ''} of {name} where {right} is "
-                    f"right; at least {least} are needed (policy.min_gold_positives)"
-                )
-        n, positive = self.estimation.n_labels[labeler].sum(), self.estimation.n_positive[labeler].sum()
-        if positive in (0, n):
-            return f"said {'yes' if positive else 'no'} to all {n} items: there is nothing to compare"
-        return ""

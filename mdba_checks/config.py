@@ -141,6 +141,16 @@ class Policy(_Model):
     on_inconclusive: Literal["pass", "annotate", "block"] = Field(
         "block", description="what to do when no labeler is shown biased but some are undecided"
     )
+    on_block: Literal["fail", "approve"] = Field(
+        "fail",
+        description="in a Prefect flow: stop at once, or let a person release, quarantine or block",
+    )
+    approval_timeout: Count = Field(
+        86_400,
+        ge=1,
+        le=31_536_000,
+        description="seconds that a flow waits for that person; afterwards it is blocked",
+    )
     correction: Correction = Field(
         "holm", description="how many labelers being tested at once is accounted for"
     )

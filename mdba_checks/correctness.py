@@ -18,7 +18,7 @@ from mdba_checks.labelers.folds import assign_folds
 from mdba_checks.labelers.lapse import fit_rules, without_lapses
 
 N_GOLD_FOLDS = 10
-_RIDGE = 1.0
+_RIDGE = 0.3
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,7 @@ class Estimation:
     fidelity: Fidelity | None
     tpr: FloatArray | None  # (labelers, groups), by mdba_dr whatever was asked for: with fpr and g
     fpr: FloatArray | None  # they turn a decision into the probability that yes is right
+    rate_by_c: FloatArray | None = None  # (labelers, groups, c), where several c were asked for
 
 
 def estimate_rates(
@@ -224,6 +225,7 @@ class _Run:
             _fidelity(evidence) if shared else None,
             mdba_dr.estimate(for_metric(evidence, "tpr")).rate if shared else None,
             mdba_dr.estimate(for_metric(evidence, "fpr")).rate if shared else None,
+            _rate_by_c(self.estimators, asked),
         )
 
     def evidence(self, where: slice, shared: _Shared | None) -> Evidence:
@@ -331,12 +333,18 @@ def _fidelity(evidence: Evidence) -> Fidelity:
     return Fidelity(auc, brier / count)
 
 
+def _rate_by_c(estimators: Iterable[Estimator], evidence: Evidence) -> FloatArray | None:
+    for each in estimators:
+        if each.by_c:
+            return np.stack([estimate(evidence).rate for estimate in each.by_c], axis=-1)
+    return None
+
+
 def _joined(parts: list[Estimation]) -> Estimation:
     first = parts[0]
     rates = {}
     for name in first.rates:
-        fields = [vars(part.rates[name]) for part in parts]
-        rates[name] = Rates(**{key: np.concatenate([f[key] for f in fields]) for key in fields[0]})
+        rates[name] = Rates.joined([part.rates[name] for part in parts])
     fidelity, g, tpr, fpr = None, None, None, None
     if first.fidelity is not None:
         every = [part.fidelity for part in parts if part.fidelity]
@@ -347,6 +355,7 @@ def _joined(parts: list[Estimation]) -> Estimation:
         g = np.concatenate([part.g for part in parts if part.g is not None])
         tpr = np.concatenate([part.tpr for part in parts if part.tpr is not None])
         fpr = np.concatenate([part.fpr for part in parts if part.fpr is not None])
+    by_c = [part.rate_by_c for part in parts if part.rate_by_c is not None]
     return Estimation(
         rates,
         np.concatenate([part.n_labels for part in parts]),
@@ -356,6 +365,7 @@ def _joined(parts: list[Estimation]) -> Estimation:
         fidelity,
         tpr,
         fpr,
+        np.concatenate(by_c) if by_c else None,
     )
 
 

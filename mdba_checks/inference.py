@@ -20,7 +20,7 @@ from mdba_checks.estimators import Rates
 
 # How much of the possible product term is taken to be real; chosen so that intervals cover on
 # simulated labelers (docs/method.md).
-_ALLOWANCE_SHARE = 0.75
+_ALLOWANCE_SHARE = 0.17
 _JOINT_DRAWS = 1000
 
 
@@ -99,8 +99,8 @@ def compare(
             axis=1,
         )
         gold = by_group.sum(axis=1)
-        product = (sides * np.where(sides == 0, 0.0, rates.allowance)).sum(axis=1)
-        rest = (_ALLOWANCE_SHARE * product) ** 2
+        allowed = _ALLOWANCE_SHARE * np.where(sides == 0, 0.0, sides * rates.allowance)
+        rest = (allowed**2).sum(axis=1) + rates.model_error**2
         error = np.sqrt(own + gold + rest)
         reference_rate = -(np.where(np.arange(n_groups) == contrast.group, 0, sides) * used).sum(1)
         found.append(

@@ -49,7 +49,7 @@ def to_record(assessment: Assessment, decision: Decision) -> dict[str, Any]:
         "seed": config.seed,
         "version": __version__,
         "gaps": judged.gaps.to_dict("records"),
-        "diagnostics": [],
+        "diagnostics": [asdict(each) for each in judged.diagnostics],
         "data": asdict(judged.data),
         "messages": judged.messages,
         "config": config.model_dump(mode="json"),

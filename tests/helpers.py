@@ -75,10 +75,6 @@ class Oracle:
         f, g = self.chance(self.f, group, x), self.chance(self.g, group, x)
         return float((f * g).sum() / g.sum())
 
-    @property
-    def gap(self) -> float:
-        return self.rate(1) - self.rate(0)
-
     @staticmethod
     def chance(line: tuple[tuple[float, float], ...], group: int, x: np.ndarray) -> np.ndarray:
         intercept, slope = line[group]
@@ -93,8 +89,11 @@ class Oracle:
         n_labelers: int = 1,
         rows_per_group: int = 400,
         gold_per_group: int = 150,
-    ) -> Evidence:
-        """Draw rows and gold from the truth; the models believe what they are told to believe."""
+    ) -> tuple[Evidence, np.ndarray]:
+        """Draw rows and gold from the truth; the models believe what they are told to believe.
+
+        The second answer is what is right on the rows, which no check gets to see.
+        """
         groups = np.array([0, 1])
         n_groups = len(groups)
 
@@ -107,7 +106,7 @@ class Oracle:
         gold_x = rng.uniform(-2, 2, len(gold_group))
         believed_f, believed_g = f_believed or self.f, g_believed or self.g
         f_gold = np.tile(of(believed_f, gold_group, gold_x), (n_labelers, 1))
-        return Evidence(
+        evidence = Evidence(
             n_labelers=n_labelers,
             n_groups=n_groups,
             place=np.repeat(np.arange(n_labelers), n_groups * rows_per_group),
@@ -126,6 +125,7 @@ class Oracle:
             f_gold=f_gold,
             f_spread=np.zeros_like(f_gold),
         )
+        return evidence, (rng.random(len(x)) < of(self.g, group, x)).astype(int)
 
 
 def make_rows(

@@ -39,12 +39,14 @@ def test_an_existing_file_is_kept_unless_forced(tmp_path):
 
 def test_a_file_made_while_we_were_writing_is_kept(tmp_path):
     target = tmp_path / "out"
-    with (
-        pytest.raises(InputError, match="somebody else just wrote it"),
-        whole_file(target) as temporary,
-    ):
-        temporary.write_text("ours")
-        target.write_text("theirs")
+
+    def write_slowly() -> None:
+        with whole_file(target) as temporary:
+            temporary.write_text("ours")
+            target.write_text("theirs")
+
+    with pytest.raises(InputError, match="somebody else just wrote it"):
+        write_slowly()
     assert target.read_text() == "theirs"
     assert names(tmp_path) == ["out"]
 
@@ -82,7 +84,7 @@ def test_what_cannot_be_a_file_is_refused_before_any_work(tmp_path, place):
     (tmp_path / "folder").mkdir()
     target = Path(place) if place == os.devnull else tmp_path / place
     with pytest.raises(
-        InputError, match="cannot write .*(not an ordinary file|there is no folder)"
+        InputError, match=r"cannot write .*(not an ordinary file|there is no folder)"
     ):
         check_target(target, force=True)
 
@@ -98,18 +100,26 @@ def test_through_a_link_the_file_behind_it_is_replaced(tmp_path):
 def test_an_error_while_writing_leaves_the_old_file_and_no_temporary_one(tmp_path):
     target = tmp_path / "out"
     target.write_text("old")
-    with pytest.raises(ZeroDivisionError), whole_file(target, force=True) as temporary:
-        temporary.write_text("half")
-        raise ZeroDivisionError
+
+    def write_and_stumble() -> None:
+        with whole_file(target, force=True) as temporary:
+            temporary.write_text("half")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        write_and_stumble()
     assert target.read_text() == "old"
     assert names(tmp_path) == ["out"]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_full_disk_is_one_line_and_no_file(tmp_path):
-    with pytest.raises(InputError, match="cannot write .*out: No space left on device"):
+    def write_much() -> None:
         with whole_file(tmp_path / "out"):
             Path("/dev/full").write_text("x" * 10_000)
+
+    with pytest.raises(InputError, match=r"cannot write .*out: No space left on device"):
+        write_much()
     assert names(tmp_path) == []
 
 

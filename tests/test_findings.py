@@ -89,7 +89,10 @@ def test_what_could_not_be_estimated_is_neither_fair_nor_biased(gap, error, deci
 @pytest.mark.parametrize("decide_on", ["confident", "estimate"])
 def test_an_obstacle_outweighs_the_clearest_number_and_is_the_reason(decide_on):
     found = judged(
-        [0.9, 0.0], [0.001, 0.001], Policy(decide_on=decide_on), ["has no labels for men", "said no"]
+        [0.9, 0.0],
+        [0.001, 0.001],
+        Policy(decide_on=decide_on),
+        ["has no labels for men", "said no"],
     )
     assert found["finding"].tolist() == [INCONCLUSIVE] * 2
     assert found["reason"].tolist() == ["has no labels for men", "said no"]

@@ -104,7 +104,7 @@ def test_without_a_policy_the_one_it_was_assessed_with_decides():
 
 def test_no_comparison_at_all_is_no_clean_bill_of_health(mixtures):
     clean = mixtures[False, False]
-    empty = replace(clean, _table=clean._table.iloc[:0], _obstacles=())
+    empty = replace(clean, _table=clean._table.iloc[:0])
     for on_inconclusive in ("pass", "annotate", "block"):
         policy = Policy(on_inconclusive=on_inconclusive)
         decision = gate(replace(empty, config=clean.config.model_copy(update={"policy": policy})))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -51,22 +50,14 @@ def _root(
     """Stop biased human labels before they train a model."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code.
-
-    Examples
-    --------
-    >>> main(["--version"])
-    mdba-checks ...
-    0
-    """
-    arguments = sys.argv[1:] if arguments is None else list(arguments)
+def run(arguments: list[str]) -> int:
+    """Run a command and return its exit code, whatever happens."""
     debug = "--debug" in arguments
     try:
         with warnings.catch_warnings():
             if not debug:
                 warnings.simplefilter("ignore")
-            return _run(arguments)
+            return _invoke(arguments)
     except CheckError as error:
         return _fail(str(error), BAD_USAGE, debug=debug)
     except typer.TyperException as error:
@@ -83,14 +74,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(f"{what} (run with --debug)", INTERNAL_ERROR, debug=debug)
 
 
-def _run(arguments: list[str]) -> int:
+def _invoke(arguments: list[str]) -> int:
     command = typer.main.get_command(app)
     if not arguments:
         command.main(args=["--help"], prog_name="mdba", standalone_mode=False)
         return BAD_USAGE
     code = command.main(args=arguments, prog_name="mdba", standalone_mode=False)
     sys.stdout.flush()
-    return int(code or 0)
+    return int(code)  # a command without a code is a defect, not a pass
 
 
 def _fail(text: str, code: int, *, debug: bool) -> int:

@@ -148,7 +148,9 @@ def _write(folder: Path, seed: int) -> dict[tuple[str, str], float]:
 
 def _program() -> str:
     """Return how this command can be typed again."""
-    typed = sys.argv[0]
-    if Path(typed).name == "__main__.py":
+    typed = Path(sys.argv[0])
+    if typed.parts[-2:] == ("mdba_checks", "__main__.py"):
         return "python -m mdba_checks"
-    return "mdba" if shutil.which("mdba") or Path(typed).name != "mdba" else shlex.quote(typed)
+    # A virtual environment that is not activated: `mdba` alone would not be found.
+    elsewhere = typed.name == "mdba" and not shutil.which("mdba")
+    return shlex.quote(sys.argv[0]) if elsewhere else "mdba"

@@ -17,7 +17,7 @@ def flag(name: str, explanation: str, *, short: tuple[str, ...] = (), panel: str
 
 Force = Annotated[bool, flag("--force", "Replace existing output files.")]
 Quiet = Annotated[bool, flag("--quiet", "Print nothing but errors.", short=("-q",))]
-# `main` looks for this flag among the arguments, because errors may come before they are parsed.
+# `app.run` looks for this flag among the arguments, because errors may come before they are parsed.
 # The commands take it only so that their help knows it.
 Debug = Annotated[bool, flag("--debug", "Show the traceback of an error.")]
 

@@ -75,6 +75,7 @@ def show_result(
     screen.console.print(_verdict(decision.verdict))
     _write_list(screen, decision.reasons)
     _write_section(screen, "What to do next", _next_steps(decision.verdict, assessment, gaps))
+    _write_section(screen, "Assumptions that need a look", _doubts(assessment))
     _write_section(screen, "About the tables", assessment.messages)
 
 
@@ -148,6 +149,19 @@ def _next_steps(verdict: Verdict, assessment: Assessment, gaps: pd.DataFrame) ->
             "To accept the doubt: --on-inconclusive pass, or annotate. To tolerate more: --max-gap."
         )
     return steps
+
+
+def _doubts(assessment: Assessment) -> list[str]:
+    """Return what the assumption checks say about everybody, the serious first."""
+    doubts = {
+        level: [
+            f"{level}: {each.sentence}"
+            for each in assessment.diagnostics
+            if each.level == level and each.labeler is None and each.group is None
+        ]
+        for level in ("serious", "look")
+    }
+    return doubts["serious"] + doubts["look"]
 
 
 def _how_to_settle(assessment: Assessment, gaps: pd.DataFrame, names: list[str]) -> str:

@@ -148,9 +148,10 @@ def labeler_table(
     widths = _widths(columns, screen.width, len(space))
     if "bar" in widths:
         scale = Scale.over(gaps, limit=limit, width=widths["bar"])
+        numbers = zip(gaps["gap"], gaps["ci_low"], gaps["ci_high"], strict=True)
         columns["bar"][1:] = [
-            bar(scale, row.gap, row.ci_low, row.ci_high, draws=screen.draws)
-            for row in gaps.itertuples(index=False)
+            bar(scale, float(gap), float(low), float(high), draws=screen.draws)
+            for gap, low, high in numbers
         ]
     dots = "…" if screen.draws else "~"
     lines = []
@@ -159,8 +160,8 @@ def labeler_table(
         style = STYLES[columns["finding"][number]] if number else ""
         for name, width in widths.items():
             text = shorten(columns[name][number], width, dots=dots)
-            gap = " " * (width - cell_len(text))
-            padded = gap + text if name in _TO_THE_RIGHT else text + gap
+            blank = " " * (width - cell_len(text))
+            padded = blank + text if name in _TO_THE_RIGHT else text + blank
             coloured = style if name in ("bar", "finding") else ""
             line.append(padded, style=coloured if number else "bold").append(space)
         line.rstrip()

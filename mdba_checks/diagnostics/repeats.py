@@ -17,9 +17,9 @@ from mdba_checks.arrays import BoolArray, FloatArray, IntArray
 from mdba_checks.tables import Data
 from mdba_checks.tables.hashing import row_fingerprints
 
-# Up to this share of coincidences between different sources, those within one are no accident.
+# Where at most this share of rows coincides between people, those of one person do not by accident.
 _RARE = 0.1
-# Fewer distinct rows than this, and features are too coarse to know items by.
+# A single labeler's rows cannot coincide with those of others: then their own have to be distinct.
 _MOSTLY_DISTINCT = 0.5
 
 
@@ -68,16 +68,16 @@ def find_repeats(data: Data) -> Repeats:
     """
     labels, gold = data.labels, data.gold
     mark, gold_mark = _marks(labels.trees, labels.group), _marks(gold.trees, gold.group)
-    marks = np.unique(mark)
-    named = np.isin(gold.item, labels.item)
-    alike = np.isin(gold_mark, marks)
+    marks = _distinct(mark)
+    items = _distinct(labels.item)
+    named, alike = _among(gold.item, items), _among(gold_mark, marks)
     repeated = _repeated(labels.labeler, labels.item if data.has_items else mark)
     # How many different things there are; more than there are marks means that marks coincide.
-    n_things = len(np.unique(labels.item)) if data.has_items else np.count_nonzero(~repeated)
+    n_things = len(items) if data.has_items else np.count_nonzero(~repeated)
     rich = 1 - len(marks) / n_things <= _RARE
-    if not data.has_items:
-        rich = rich and len(marks) >= _MOSTLY_DISTINCT * len(labels)
     comparable = data.has_items or (rich and float(alike.mean()) <= _RARE)
+    if not data.has_items and len(marks) < _MOSTLY_DISTINCT * len(labels):
+        rich = False
     n_labelers = len(data.labelers)
     share = np.bincount(labels.labeler, repeated, minlength=n_labelers) / np.bincount(
         labels.labeler, minlength=n_labelers
@@ -96,6 +96,19 @@ def _marks(features: FloatArray, group: IntArray) -> IntArray:
     """Return one number per row that two rows share when features and group are equal."""
     columns = (features[:, place].astype(np.float64) for place in range(features.shape[1]))
     return row_fingerprints(chain(columns, [group]), len(group))
+
+
+def _distinct(values: IntArray) -> IntArray:
+    """Return the distinct values, sorted; for millions of them faster than `np.unique`."""
+    ordered = np.sort(values)
+    distinct: IntArray = ordered[np.append(ordered[1:] != ordered[:-1], [True])]
+    return distinct
+
+
+def _among(values: IntArray, ordered: IntArray) -> BoolArray:
+    place = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
+    among: BoolArray = ordered[place] == values
+    return among
 
 
 def _repeated(labeler: IntArray, thing: IntArray) -> BoolArray:

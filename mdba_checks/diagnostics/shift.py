@@ -23,11 +23,13 @@ from scipy.stats import chi2, norm
 from mdba_checks.arrays import FloatArray, IntArray
 from mdba_checks.tables import Data
 
-# Standardised numbers have variance 1, a category that one row in twenty has about 0.05. Below
-# that, a single unusual row would make the few items of a labeler look like another population.
+# Numbers have variance 1, a category that one row in twenty has about 0.05. Below that, a single
+# unusual row would make the few items of a labeler look like another population.
 _RIDGE = 0.05
-# The same for numbers with long tails: beyond three standard deviations far is far.
-_FAR = 3.0
+# The same for numbers with long tails: beyond these quantiles far is far.
+_TAIL = 0.025
+# Fewer items than this, on either side, and the p-value is not to be trusted.
+_LEAST_ITEMS = 20
 # A covariance does not get better by more rows than this.
 _COVARIANCE_ROWS = 50_000
 _SLICE_ROWS = 50_000
@@ -35,7 +37,7 @@ _SLICE_ROWS = 50_000
 
 @dataclass(frozen=True)
 class Shift:
-    """How well items are told apart from the gold items of their group; NaN where there are none.
+    """How well items are told apart from the gold items of their group; NaN with too few items.
 
     Attributes
     ----------
@@ -71,13 +73,15 @@ def measure_shift(data: Data) -> Shift:
     """
     labels, gold = data.labels, data.gold
     n_groups = len(data.groups)
-    gold_features = _near(gold.linear)
-    gold_mean, gold_size = _means(gold_features, gold.group, gold.weight, n_groups)
     stride = -(-len(labels) // _COVARIANCE_ROWS)
-    sample, sample_group = _near(labels.linear[::stride]), labels.group[::stride]
+    scale = _Scale.of(np.concatenate([labels.linear[::stride], gold.linear]))
+    gold_features = scale(gold.linear)
+    gold_mean, gold_size = _means(gold_features, gold.group, gold.weight, n_groups)
+    sample, sample_group = scale(labels.linear[::stride]), labels.group[::stride]
     sample_mean, _ = _means(sample, sample_group, np.ones(len(sample)), n_groups)
-    centred = np.concatenate([sample - sample_mean[sample_group], gold_features - gold_mean[gold.group]])
-    metric = _Metric.of(centred)
+    metric = _Metric.of(
+        np.concatenate([sample - sample_mean[sample_group], gold_features - gold_mean[gold.group]])
+    )
 
     shape = len(data.labelers), n_groups
     auc, p_value = np.full(shape, np.nan), np.full(shape, np.nan)
@@ -86,14 +90,40 @@ def measure_shift(data: Data) -> Shift:
         first, last = int(labels.labeler[rows.start]), int(labels.labeler[rows.stop - 1]) + 1
         cell = (labels.labeler[rows] - first).astype(np.int64) * n_groups + labels.group[rows]
         n_cells = (last - first) * n_groups
-        features = _near(labels.linear[rows])
-        summed = _sums(features, cell, np.ones(len(cell)), n_cells).reshape(-1, n_groups, features.shape[1])
-        size = np.bincount(cell, minlength=n_cells).reshape(-1, n_groups)
+        features = scale(labels.linear[rows])
+        summed = _sums(features, cell, np.ones(len(cell)), n_cells)
+        summed = summed.reshape(last - first, n_groups, features.shape[1])
+        size = np.bincount(cell, minlength=n_cells).reshape(-1, n_groups).astype(float)
         auc[first:last], p_value[first:last] = metric.compare(summed, size, gold_mean, gold_size)
         total += summed.sum(axis=0)
         count += size.sum(axis=0)
     of_all = metric.compare(total[None], count[None], gold_mean, gold_size)
     return Shift(auc, p_value, of_all[0][0], of_all[1][0])
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """Features without long tails, of comparable spread."""
+
+    low: FloatArray
+    high: FloatArray
+    factor: FloatArray
+
+    @classmethod
+    def of(cls, sample: FloatArray) -> _Scale:
+        binary = ((sample == 0) | (sample == 1)).all(axis=0)
+        low, high = np.quantile(sample, [_TAIL, 1 - _TAIL], axis=0)
+        spread = np.clip(sample, low, high).std(axis=0)
+        with np.errstate(divide="ignore"):
+            factor = np.where(spread > 0, 1 / spread, 0.0)
+        return cls(
+            np.where(binary, 0.0, low), np.where(binary, 1.0, high), np.where(binary, 1.0, factor)
+        )
+
+    def __call__(self, features: FloatArray) -> FloatArray:
+        """Return the features on this scale."""
+        scaled: FloatArray = np.clip(features, self.low, self.high) * self.factor
+        return scaled
 
 
 @dataclass(frozen=True)
@@ -114,22 +144,16 @@ class _Metric:
         self, total: FloatArray, size: FloatArray, gold_mean: FloatArray, gold_size: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return AUC and p-value for sums over `size` items, (…, groups, features)."""
+        enough = (size >= _LEAST_ITEMS) & (gold_size >= _LEAST_ITEMS)
         with np.errstate(invalid="ignore", divide="ignore"):
             difference = (total / size[..., None] - gold_mean) @ self.root
-            distance = (difference**2).sum(axis=-1)
+            distance = np.where(enough, (difference**2).sum(axis=-1), np.nan)
             chance = 1 / size + 1 / gold_size
-        if not len(self.weights):
-            nothing_to_see = np.where(np.isfinite(chance), 0.5, np.nan)
-            return nothing_to_see, nothing_to_see + 0.5
-        first, second = self.weights.sum(), (self.weights**2).sum()
-        excess = np.maximum(distance - first * chance, 0.0)
-        # A weighted sum of chi-squares, by a single one with the same mean and variance.
-        p_value = chi2.sf(distance / chance * first / second, first**2 / second)
-        return np.where(np.isfinite(distance), norm.cdf(np.sqrt(excess / 2)), np.nan), p_value
-
-
-def _near(features: FloatArray) -> FloatArray:
-    return np.clip(features, -_FAR, _FAR)
+            mean, square = self.weights.sum(), (self.weights**2).sum()
+            auc = norm.cdf(np.sqrt(np.maximum(distance - mean * chance, 0.0) / 2))
+            # A weighted sum of chi-squares, by a single one with the same mean and variance.
+            p_value = chi2.sf(distance / chance * mean / square, mean**2 / square)
+        return auc, np.where(enough & (square == 0), 1.0, p_value)
 
 
 def _means(

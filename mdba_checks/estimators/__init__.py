@@ -28,6 +28,7 @@ class Estimator:
     needs_models: bool
     needs_gold_positives: bool
     infer: Callable[[Data, int], FloatArray] | None = None  # right labels inferred by a baseline
+    by_c: tuple[Callable[[Evidence], Rates], ...] = ()  # where several c are averaged: each alone
 
 
 def estimator(name: EstimatorName, c: tuple[float, ...] = (1.0,)) -> Estimator:
@@ -41,7 +42,13 @@ def estimator(name: EstimatorName, c: tuple[float, ...] = (1.0,)) -> Estimator:
     silver = baselines.estimate_against_silver
     known = (
         Estimator("mdba_dr", mdba_dr.estimate, needs_models=True, needs_gold_positives=True),
-        Estimator("mdba", partial(mdba.estimate, c=c), needs_models=True, needs_gold_positives=True),
+        Estimator(
+            "mdba",
+            partial(mdba.estimate, c=c),
+            needs_models=True,
+            needs_gold_positives=True,
+            by_c=tuple(partial(mdba.estimate, c=(ratio,)) for ratio in c) if len(c) > 1 else (),
+        ),
         Estimator("mdba_naive", mdba.estimate_naive, needs_models=True, needs_gold_positives=True),
         Estimator(
             "selection_rate",

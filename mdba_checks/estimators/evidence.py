@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -114,4 +115,12 @@ class Rates:
     own_variance: FloatArray  # (labelers, groups): from the labeler's own rows
     gold_influence: FloatArray  # (labelers, gold items), on the rate of the item's own group
     mass: FloatArray  # (labelers, groups): positives the labeler had to find; pools groups
-    allowance: FloatArray  # (labelers, groups): size of a bias that could remain
+    allowance: FloatArray  # (labelers, groups): size of a bias that model errors could leave
+    model_error: float = 0.0  # standard error of a gap that remains however much data there is
+
+    @classmethod
+    def joined(cls, parts: Sequence[Rates]) -> Rates:
+        """Return the rates of several buckets of labelers as one."""
+        arrays = ("rate", "own_variance", "gold_influence", "mass", "allowance")
+        together = {name: np.concatenate([getattr(part, name) for part in parts]) for name in arrays}
+        return cls(**together, model_error=parts[0].model_error)

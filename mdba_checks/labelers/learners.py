@@ -37,7 +37,7 @@ class XGBoostLearner:
 
     linear = False
 
-    def __init__(self, *, trees: int = 80, depth: int = 4, rate: float = 0.15) -> None:
+    def __init__(self, *, trees: int = 40, depth: int = 4, rate: float = 0.2) -> None:
         self.trees, self.depth, self.rate = trees, depth, rate
 
     def fit(

@@ -97,7 +97,9 @@ def tables(*, flipped: float, seed: int = 7) -> tuple[Data, np.ndarray]:
             "job": rng.choice(["clerk", "cook", "nurse", "pilot"], n + n_gold),
         }
     )
-    right = (frame["score"] > np.where(frame["job"].isin(["clerk", "nurse"]), 1.0, -0.5)).astype(int)
+    right = (frame["score"] > np.where(frame["job"].isin(["clerk", "nurse"]), 1.0, -0.5)).astype(
+        int
+    )
     frame.loc[rng.random(n + n_gold) < 0.05, "job"] = None
     turned = rng.random(n) < flipped
     labels = frame[:n].assign(labeler="ann", label=np.where(turned, 1 - right[:n], right[:n]))

@@ -15,7 +15,7 @@ from tests.helpers import make_evidence, variance
 
 
 def share_by_search(scores: list[float], asked: float, count: int, steps: int = 4000) -> float:
-    """Try thresholds on a fine grid: of those that accept `count` scores, how many accept `asked`?"""
+    """Try many thresholds: of those that accept `count` scores, which share accepts `asked`?"""
     fitting = accepted = 0
     for step in range(steps):
         threshold = (step + 0.5) / steps

@@ -16,7 +16,9 @@ def people(draw):
     """Labelers of any sizes, in any order of rows, with groups and parts that may be empty."""
     n_groups, n_parts = draw(st.integers(1, 4)), draw(st.integers(1, 4))
     sizes = draw(st.lists(st.integers(1, 30), min_size=1, max_size=12))
-    codes = draw(st.lists(st.integers(0, 99), min_size=len(sizes), max_size=len(sizes), unique=True))
+    codes = draw(
+        st.lists(st.integers(0, 99), min_size=len(sizes), max_size=len(sizes), unique=True)
+    )
     rng = np.random.default_rng(draw(st.integers(0, 2**31)))
     labeler = rng.permutation(np.repeat(codes, sizes))
     group = rng.integers(n_groups, size=len(labeler))

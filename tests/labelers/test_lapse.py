@@ -26,9 +26,7 @@ class Problem:
     n_groups: int = 2
 
     def fit(self, *, start: Rules | None = None, towards: np.ndarray | None = None, **options):
-        batch = one_batch(
-            self.group, np.zeros_like(self.group), n_groups=self.n_groups, n_parts=1
-        )
+        batch = one_batch(self.group, np.zeros_like(self.group), n_groups=self.n_groups, n_parts=1)
         centre = np.zeros((1, self.n_groups, self.x.shape[1] + 1, 1))
         if towards is not None:
             centre[0, :, :, 0] = towards
@@ -127,10 +125,10 @@ def test_a_group_without_rows_follows_the_others_half_way():
 
 def test_known_coefficients_and_lapse_rates_are_found():
     miss, slip = (0.12, 0.25), (0.03, 0.15)
-    problem, coef = make_problem(6, n=40_000, miss=miss, slip=slip, steepness=2.5)
+    problem, coef = make_problem(6, n=20_000, miss=miss, slip=slip, steepness=2.5)
     begin = without_lapses(np.zeros((1, 2, 4, 1)))
     begin = Rules(begin.coef, np.full((1, 2, 1), 0.02), np.full((1, 2, 1), 0.02))
-    fitted = problem.fit(start=begin, ridge=0.01, rounds=60, learn_lapses=True)
+    fitted = problem.fit(start=begin, ridge=0.01, rounds=40, learn_lapses=True)
     np.testing.assert_allclose(fitted.miss[0, :, 0], miss, atol=0.02)
     np.testing.assert_allclose(fitted.slip[0, :, 0], slip, atol=0.02)
     found = fitted.coef[0, ..., 0]

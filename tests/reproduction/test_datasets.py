@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.datasets import ENVIRONMENT_VARIABLE, load
+from mdba_checks.reproduction.datasets import ENVIRONMENT_VARIABLE, load
 from mdba_checks.errors import InputError
 
 ADULT = """\

@@ -1,0 +1,139 @@
+"""Does the plan keep its promise? Plan with little gold, add what it asks for, assess again.
+
+    python -m benchmarks.plan --runs 10
+
+Simulated data hold back gold items and labels, so that a plan can be followed to the letter. What
+comes out is, per comparison that was inconclusive, the half-width that was wanted and the one that
+was reached, and whether the comparison is settled now.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+import pandas as pd
+
+from mdba_checks import CheckConfig, assess
+from mdba_checks.findings import INCONCLUSIVE
+from mdba_checks.simulation import Simulation, simulate
+
+
+def follow_plan(
+    made: Simulation,
+    config: CheckConfig,
+    *,
+    gold_per_group: int,
+    label_share: float = 1.0,
+    half_width: float | None = None,
+    power: float | None = None,
+) -> pd.DataFrame:
+    """Assess a part of a simulation, plan, add what the plan asks for, and assess again.
+
+    Parameters
+    ----------
+    made
+        Its gold is the pool from which the plan is served.
+    gold_per_group, label_share
+        What the first assessment may see.
+    half_width, power
+        As in `Assessment.plan`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Per comparison with amounts in the plan: ``labeler, group, half_width_before, wanted,
+        reached, promised, settled, served``; `served` tells whether the pool held enough.
+    """
+    gold_number = made.gold.groupby("group").cumcount()
+    label_number = made.labels.groupby("labeler")["label"].transform(_shuffled)
+    n_labels = made.labels.groupby("labeler")["label"].transform("size")
+    seen = label_number < label_share * n_labels
+    gold = made.gold[gold_number < gold_per_group]
+    first = assess(made.labels[seen], gold, config)
+    plan = first.plan(half_width=half_width, power=power)
+    asked = plan.table[plan.table["more_labels"].notna()].set_index(["labeler", "group"])
+    if asked.empty:
+        return pd.DataFrame()
+
+    more_labels = asked.groupby("labeler")["more_labels"].max().astype(int)
+    wanted_labels = label_share * n_labels + made.labels["labeler"].map(more_labels).fillna(0)
+    wanted_gold = gold_per_group + made.gold["group"].map(plan.gold).fillna(0)
+    second = assess(
+        made.labels[label_number < wanted_labels], made.gold[gold_number < wanted_gold], config
+    )
+
+    before, after = (
+        each.gaps.set_index(["labeler", "group"]).loc[asked.index] for each in (first, second)
+    )
+    z = ((before["ci_high"] - before["ci_low"]) / 2 / before["std_error"]).max()
+    enough_gold = all(
+        gold_per_group + number <= (made.gold["group"] == group).sum()
+        for group, number in plan.gold.items()
+    )
+    has_labels = (wanted_labels <= n_labels).groupby(made.labels["labeler"]).all()
+    return pd.DataFrame(
+        {
+            "half_width_before": z * before["std_error"],
+            "wanted": z * asked["std_error_needed"],
+            "reached": z * after["std_error"],
+            "promised": asked["settles"],
+            "settled": after["finding"] != INCONCLUSIVE,
+            "served": [enough_gold and has_labels[name] for name, _ in asked.index],
+        },
+        index=asked.index,
+    ).reset_index()
+
+
+def _shuffled(column: pd.Series) -> np.ndarray:
+    return np.random.default_rng(len(column)).permutation(len(column))
+
+
+def main() -> None:
+    """Follow plans over several simulations and print what became of them."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--items", type=int, default=16_000)
+    parser.add_argument("--labelers", type=int, default=6)
+    parser.add_argument("--gold", type=int, default=100, help="gold per group before the plan")
+    parser.add_argument("--half-width", type=float)
+    parser.add_argument("--power", type=float)
+    asked = parser.parse_args()
+    config = CheckConfig(reference="men", jobs=1)
+    found = []
+    for seed in range(asked.runs):
+        for family in ("correct", "incorrect", "inconsistent"):
+            made = simulate(
+                family=family,
+                n_items=asked.items,
+                n_labelers=asked.labelers,
+                gold_per_group=asked.items // 8,
+                seed=1000 + seed,
+            )
+            rows = follow_plan(
+                made,
+                config,
+                gold_per_group=asked.gold,
+                label_share=0.5,
+                half_width=asked.half_width,
+                power=asked.power,
+            )
+            found.append(rows.assign(family=family, seed=seed))
+    every = pd.concat(found)
+    served = every[every["served"]]
+    print(f"{len(every)} comparisons planned for, {len(served)} could be served")
+    print(
+        served.assign(ratio=served["reached"] / served["wanted"])
+        .groupby("family")[
+            ["half_width_before", "wanted", "reached", "ratio", "promised", "settled"]
+        ]
+        .mean()
+        .round(3)
+        .to_string()
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,22 @@
+"""Assumption checks: what the estimates rest on, each as a number, a level and a sentence.
+
+`inspect` looks at the tables alone, `measure` adds what the models showed, and `diagnose` grades
+the numbers under a policy. The three are apart because a policy may change after the numbers have
+been found, and several estimators share one look at the tables. `obstacles` says for which
+comparisons nothing can be concluded, and why.
+"""
+
+from mdba_checks.diagnostics.checks import Diagnostic, Level, diagnose
+from mdba_checks.diagnostics.measures import Inspection, Measures, inspect, measure
+from mdba_checks.diagnostics.obstacles import obstacles
+
+__all__ = [
+    "Diagnostic",
+    "Inspection",
+    "Level",
+    "Measures",
+    "diagnose",
+    "inspect",
+    "measure",
+    "obstacles",
+]

@@ -1,0 +1,175 @@
+"""The numbers behind the assumption checks, before any policy grades them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import rankdata
+from threadpoolctl import threadpool_limits
+
+from mdba_checks.arrays import BoolArray, FloatArray, IntArray
+from mdba_checks.config import CheckConfig, EstimatorName, Metric
+from mdba_checks.diagnostics.repeats import Repeats, find_repeats
+from mdba_checks.diagnostics.shift import Shift, measure_shift
+from mdba_checks.estimation import Estimation
+from mdba_checks.estimators import Estimator, Rates
+from mdba_checks.inference import Contrast
+from mdba_checks.inference import _sides as weights_of_groups
+from mdba_checks.tables import Data
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What the two tables show by themselves, whatever the estimator."""
+
+    shift: Shift
+    repeats: Repeats
+
+
+@dataclass(frozen=True)
+class Measures:
+    """Everything the checks and the plan ask for; no rows.
+
+    Arrays are (labelers, groups), (labelers, contrasts) or (groups,); what an estimator does not
+    have is None.
+    """
+
+    labelers: tuple[str, ...]
+    groups: tuple[str, ...]
+    contrasts: tuple[Contrast, ...]
+    estimator: EstimatorName
+    metric: Metric
+    uses_gold: bool
+    n_labels: IntArray  # (labelers, groups)
+    n_positive: IntArray  # (labelers, groups)
+    n_gold: IntArray  # (groups,)
+    n_gold_positive: IntArray  # (groups,), of the kind the metric is about
+    inspection: Inspection
+    fidelity: FloatArray | None  # (labelers,): out-of-fold AUC of f
+    gold_fit: FloatArray | None  # (groups,): out-of-fold AUC of g
+    product: FloatArray | None  # (labelers, contrasts): bias of the gap that could remain
+    product_bound: FloatArray | None  # the same at its theoretical worst, for other estimators
+    c_spread: FloatArray | None  # (labelers, contrasts): how far gaps of different c lie apart
+
+    def members(self, contrast: Contrast) -> IntArray:
+        """Return the groups on the reference side."""
+        codes = np.arange(len(self.groups))
+        rest = codes != contrast.group
+        return np.flatnonzero(rest if contrast.reference is None else codes == contrast.reference)
+
+    def reference_name(self, contrast: Contrast) -> str:
+        """Return what the group is compared with, in words."""
+        return "everyone else" if contrast.reference is None else self.groups[contrast.reference]
+
+    @property
+    def labels_compared(self) -> IntArray:
+        """The labels on both sides of every comparison, (labelers, contrasts)."""
+        sides = [[each.group, *self.members(each)] for each in self.contrasts]
+        return np.stack([self.n_labels[:, codes].sum(axis=1) for codes in sides], axis=1)
+
+    @property
+    def right(self) -> str:
+        """The right decision that the metric is about."""
+        return "no" if self.metric in ("fpr", "tnr") else "yes"
+
+
+def inspect(data: Data) -> Inspection:
+    """Look at the tables; one pass over the rows and one sort of their fingerprints."""
+    # One thread, as everywhere: the last digits of a sum depend on how it is split up.
+    with threadpool_limits(limits=1, user_api="blas"):
+        return Inspection(measure_shift(data), find_repeats(data))
+
+
+def measure(
+    data: Data,
+    estimation: Estimation,
+    asked: Estimator,
+    wanted: list[Contrast],
+    config: CheckConfig,
+    inspection: Inspection,
+) -> Measures:
+    """Collect the numbers that say how far an estimate can be trusted."""
+    rates, fidelity, gold = estimation.rates[asked.name], estimation.fidelity, data.gold
+    n_groups = len(data.groups)
+    wanted_kind = 0 if config.metric in ("fpr", "tnr") else 1
+    g, auc, fit, product, bound = estimation.gold_g, None, None, None, None
+    if asked.needs_models and fidelity is not None and g is not None:
+        auc = fidelity.auc
+        of_group = [gold.group == code for code in range(n_groups)]
+        fit = np.array([_auc(g[here], gold.correct[here] == 1) for here in of_group])
+        if asked.name == "mdba_dr":
+            product = _product(rates, wanted)
+        else:
+            error = np.bincount(gold.group, gold.weight * (gold.correct - g) ** 2, n_groups)
+            brier_g = error / np.maximum(np.bincount(gold.group, gold.weight, n_groups), 1e-12)
+            bound = _worst_product(rates, estimation.n_labels, fidelity.brier, brier_g, wanted)
+    return Measures(
+        labelers=data.labelers,
+        groups=data.groups,
+        contrasts=tuple(wanted),
+        estimator=asked.name,
+        metric=config.metric,
+        uses_gold=asked.needs_gold_positives,
+        n_labels=estimation.n_labels,
+        n_positive=estimation.n_positive,
+        n_gold=np.bincount(gold.group, minlength=n_groups),
+        n_gold_positive=np.bincount(gold.group[gold.correct == wanted_kind], minlength=n_groups),
+        inspection=inspection,
+        fidelity=auc,
+        gold_fit=fit,
+        product=product,
+        product_bound=bound,
+        c_spread=_spread(estimation.rate_by_c, rates, wanted) if asked.by_c else None,
+    )
+
+
+def _product(rates: Rates, wanted: list[Contrast]) -> FloatArray:
+    """Return the allowance of the group less that of the reference.
+
+    Errors of f and g pull rates in the same direction, so what both sides have in common cancels.
+    """
+    each = []
+    for contrast in wanted:
+        weight = weights_of_groups(contrast, rates.mass, rates.rate.shape[1])
+        each.append((weight * np.where(weight == 0, 0.0, rates.allowance)).sum(axis=1))
+    product: FloatArray = np.abs(np.stack(each, axis=1))
+    return product
+
+
+def _worst_product(
+    rates: Rates,
+    n_labels: IntArray,
+    brier_f: FloatArray,
+    brier_g: FloatArray,
+    wanted: list[Contrast],
+) -> FloatArray:
+    """Return the bias if the errors of f and g were the same function of the item."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share_right = rates.mass / n_labels
+        bound = np.sqrt(brier_f[:, None] * brier_g) / share_right
+    each = []
+    for contrast in wanted:
+        weight = weights_of_groups(contrast, rates.mass, rates.rate.shape[1])
+        each.append(np.where(weight == 0, 0.0, np.abs(weight) * bound).max(axis=1))
+    return np.stack(each, axis=1)
+
+
+def _spread(
+    rate_by_c: FloatArray | None, rates: Rates, wanted: list[Contrast]
+) -> FloatArray | None:
+    if rate_by_c is None:
+        return None
+    each = []
+    for contrast in wanted:
+        weight = weights_of_groups(contrast, rates.mass, rates.rate.shape[1])[..., None]
+        each.append(np.ptp((weight * np.where(weight == 0, 0.0, rate_by_c)).sum(axis=1), axis=1))
+    return np.stack(each, axis=1)
+
+
+def _auc(score: FloatArray, positive: BoolArray) -> float:
+    n_positive, n = int(positive.sum()), len(positive)
+    if n_positive in (0, n):
+        return float("nan")
+    above = rankdata(score)[positive].sum() - n_positive * (n_positive + 1) / 2
+    return float(above / (n_positive * (n - n_positive)))

@@ -1,0 +1,100 @@
+"""Obstacles: the comparisons about which nothing can be concluded, and why.
+
+Either there is too little to go by, or an assumption plainly does not hold. The first is always an
+obstacle, the second unless the policy asks for findings all the same.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mdba_checks.arrays import BoolArray, IntArray
+from mdba_checks.config import Policy
+from mdba_checks.diagnostics.checks import SERIOUS, Grading, grade
+from mdba_checks.diagnostics.measures import Measures
+
+# A group that holds less of "everyone else" than this cannot spoil the comparison with them.
+_PART_OF_REST = 0.2
+
+
+def obstacles(measures: Measures, policy: Policy) -> tuple[str, ...]:
+    """Return a text per labeler and contrast (labeler by labeler); empty means no obstacle.
+
+    Examples
+    --------
+    >>> from mdba_checks import CheckConfig, assess
+    >>> from mdba_checks.simulation import simulate
+    >>> made = simulate(n_items=3000, n_labelers=2, gold_per_group=150, seed=1)
+    >>> strict = CheckConfig(reference="men", policy={"min_gold_positives": 31})
+    >>> print(assess(made.labels, made.gold, strict).gaps["reason"].iloc[0])
+    gold has 30 items of women where yes is right; at least 31 are needed ...
+    """
+    texts = np.full((len(measures.labelers), len(measures.contrasts)), "", dtype=object)
+    _too_little(texts, measures, policy)
+    if policy.on_serious == "inconclusive":
+        for grading in grade(measures, policy):
+            # Too few gold items have a limit of their own in the policy, and were seen to above.
+            if grading.check != "gold_positives":
+                _serious(texts, grading, measures)
+    return tuple(texts.ravel())
+
+
+def _put(texts: np.ndarray, where: BoolArray, column: int, text: str) -> None:
+    """Name an obstacle where none is named yet."""
+    here = where & (texts[:, column] == "")
+    texts[here, column] = text
+
+
+def _too_little(texts: np.ndarray, measures: Measures, policy: Policy) -> None:
+    least = policy.min_gold_positives
+    n, positive = measures.n_labels.sum(axis=1), measures.n_positive.sum(axis=1)
+    one_sided = np.flatnonzero((positive == 0) | (positive == n))
+    for column, contrast in enumerate(measures.contrasts):
+        sides = (
+            (measures.groups[contrast.group], np.array([contrast.group])),
+            (measures.reference_name(contrast), measures.members(contrast)),
+        )
+        for name, codes in sides:
+            nobody = measures.n_labels[:, codes].sum(axis=1) == 0
+            _put(texts, nobody, column, f"has no labels for {name}")
+            found = int(measures.n_gold_positive[codes].sum())
+            if measures.uses_gold and found < least:
+                text = (
+                    f"gold has {found} item{'s' if found != 1 else ''} of {name} where "
+                    f"{measures.right} is right; at least {least} are needed "
+                    "(policy.min_gold_positives)"
+                )
+                _put(texts, np.ones(len(texts), dtype=bool), column, text)
+        for row in one_sided:
+            said = "yes" if positive[row] else "no"
+            if texts[row, column] == "":
+                texts[row, column] = (
+                    f"said {said} to all {n[row]} items: there is nothing to compare"
+                )
+
+
+def _serious(texts: np.ndarray, grading: Grading, measures: Measures) -> None:
+    if not (grading.level == SERIOUS).any():
+        return
+    for column in range(len(measures.contrasts)):
+        of_grading = _columns(grading, measures, column)
+        level = grading.level[:, of_grading]
+        for row in np.flatnonzero((level == SERIOUS).any(axis=1)):
+            place = int(of_grading[int(np.argmax(level[row] == SERIOUS))])
+            text = grading.words(int(row), place)
+            if grading.per_labeler:
+                texts[row, column] = texts[row, column] or text
+            else:
+                _put(texts, np.ones(len(texts), dtype=bool), column, text)
+
+
+def _columns(grading: Grading, measures: Measures, column: int) -> IntArray:
+    """Return the columns of a grading that matter to a contrast."""
+    if grading.columns == "none":
+        return np.array([0])
+    if grading.columns == "contrasts":
+        return np.array([column])
+    contrast = measures.contrasts[column]
+    rest = measures.members(contrast)
+    size = measures.n_labels.sum(axis=0)[rest]
+    return np.array([contrast.group, *rest[size >= _PART_OF_REST * size.sum()]])

@@ -1,0 +1,172 @@
+"""The action that stops a checkpoint, and the tripwire that tells when a check has disappeared.
+
+Great Expectations leaves an expectation whose class is not imported out of its suite, writes a line
+to the log, and reports success. It does not do so with actions: a checkpoint that names this one
+cannot be loaded without this package. And once it runs, it compares what was evaluated with what
+the stored suite names, so that nothing gets lost on the way.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from great_expectations.checkpoint.actions import ActionContext, ValidationAction
+from great_expectations.checkpoint.checkpoint import CheckpointResult
+from great_expectations.core.expectation_validation_result import (
+    ExpectationSuiteValidationResult,
+    ExpectationValidationResult,
+)
+from great_expectations.expectations.metadata_types import FailureSeverity
+
+from mdba_checks import __version__
+from mdba_checks.errors import CheckError, InputError
+from mdba_checks.files import write_whole
+from mdba_checks.gx.expectations import (
+    ExpectLabelerFprGapToBeWithin,
+    ExpectLabelerTprGapToBeWithin,
+)
+from mdba_checks.gx.gold import path_in
+from mdba_checks.gx.rendering import details_of, problem_of
+from mdba_checks.record import to_json
+
+logger = logging.getLogger(__name__)
+
+LABELER_GAPS = frozenset(
+    rule.expectation_type for rule in (ExpectLabelerTprGapToBeWithin, ExpectLabelerFprGapToBeWithin)
+)
+_NOTE = "label_bias"  # where the annotation is in the `meta` of a validation result
+
+
+class LabelerGapError(CheckError):
+    """A checkpoint was stopped because of its labelers, or because a check did not take place."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one expectation about labelers came to."""
+
+    expectation: str
+    severity: FailureSeverity
+    success: bool
+    problem: str
+    details: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, result: ExpectationValidationResult) -> Finding:
+        """Read a validation result; what is not known to be milder is critical."""
+        rule = result.expectation_config
+        return cls(
+            expectation=rule.type if rule else "",
+            severity=rule.severity if rule else FailureSeverity.CRITICAL,
+            success=result.success is True,
+            problem=problem_of(result),
+            details=details_of(result),
+        )
+
+    @property
+    def reason(self) -> str:
+        """Why it failed, in one sentence."""
+        if self.problem:
+            why = f"not checked: {self.problem}"
+        else:
+            why = "; ".join(self.details.get("reasons", ())) or "no details were kept"
+        return f"{self.expectation} ({self.severity.value}): {why}"
+
+    def record(self) -> dict[str, Any]:
+        """Return all of it, ready for JSON."""
+        told = {"expectation": self.expectation, "severity": self.severity.value}
+        return {**told, "success": self.success, "problem": self.problem or None, **self.details}
+
+
+class BlockOnLabelerGap(ValidationAction):
+    """Stop a checkpoint when labelers are biased, and note what is not bad enough to stop.
+
+    Only the expectations of this package count; what others found is in `success` of the result as
+    ever. Actions after one that raises do not run, so put it last; Data Docs are written first in
+    any case, and results are stored before.
+
+    Args:
+        severity: Failures at or above this severity raise `LabelerGapError`: critical (default), \
+            warning or info. Milder ones are noted, in `meta["label_bias"]` of each validation \
+            result and in the sidecar.
+        sidecar: A file for the verdict with everything it rests on, as JSON. It is replaced on \
+            every run, so that no older verdict survives. Relative paths start at the folder that \
+            holds the `gx` folder of a file context.
+    """
+
+    type: Literal["block_on_labeler_gap"] = "block_on_labeler_gap"
+    name: str = "block_on_labeler_gap"
+    severity: Literal["critical", "warning", "info"] = "critical"
+    sidecar: str | None = None
+
+    def run(
+        self,
+        checkpoint_result: CheckpointResult,
+        action_context: ActionContext | None = None,  # noqa: ARG002
+    ) -> dict[str, Any]:
+        """Decide about a finished run.
+
+        Raises
+        ------
+        LabelerGapError
+            When it must not go on; one line says why.
+        """
+        checkpoint = checkpoint_result.checkpoint_config.name
+        context = self._resolve_context().context
+        lost = list(_lost(checkpoint_result, context.expectations_store))
+        findings = [
+            Finding.of(each)
+            for result in checkpoint_result.run_results.values()
+            for each in result.results
+            if each.expectation_config and each.expectation_config.type in LABELER_GAPS
+        ]
+        if not findings:
+            lost.append("no expectation about labelers was evaluated")
+        failed = [finding for finding in findings if not finding.success]
+        limit = FailureSeverity(self.severity)
+        stopping = lost + [each.reason for each in failed if each.severity >= limit]
+        verdict = "block" if stopping else "annotate" if failed else "pass"
+        note = {
+            "verdict": verdict,
+            "reasons": stopping or [each.reason for each in failed],
+            "checkpoint": checkpoint,
+            "run_time": checkpoint_result.run_id.run_time.isoformat(),
+            "version": __version__,
+        }
+        for result in checkpoint_result.run_results.values():
+            result.meta[_NOTE] = note
+        if self.sidecar is not None:
+            checks = [finding.record() for finding in findings]
+            target = path_in(context, self.sidecar)
+            write_whole(target, to_json({**note, "checks": checks}), force=True)
+        if stopping:
+            raise LabelerGapError(f"checkpoint {checkpoint!r} stopped: {'; '.join(stopping)}")
+        for finding in failed:
+            logger.warning("checkpoint %r goes on in spite of %s", checkpoint, finding.reason)
+        return note
+
+
+def _lost(result: CheckpointResult, store: Any) -> Iterator[str]:
+    """Yield what should have been evaluated and was not."""
+    wanted = len(result.checkpoint_config.validation_definitions)
+    if len(result.run_results) < wanted:
+        yield f"{wanted} validation definitions left only {len(result.run_results)} results"
+    for each in result.run_results.values():
+        named = _named(each, store)
+        if len(each.results) != named:
+            yield (
+                f"suite {each.suite_name!r} names {named} expectations but {len(each.results)} "
+                "were evaluated: import the packages that define the others"
+            )
+
+
+def _named(result: ExpectationSuiteValidationResult, store: Any) -> int:
+    """Return how many expectations the stored suite names, known or not."""
+    try:
+        stored = store.get(store.get_key(name=result.suite_name))
+    except Exception as error:
+        raise InputError(f"suite {result.suite_name!r} cannot be read from its store") from error
+    return len(stored["expectations"])

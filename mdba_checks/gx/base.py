@@ -1,0 +1,263 @@
+"""The common part of the expectations: their fields, and what is done with a batch.
+
+Fields are what a suite file holds, so they are strict and all of them are written, defaults too: a
+later change of a default must not change the meaning of a suite that somebody agreed on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from great_expectations.compatibility import pydantic
+from great_expectations.compatibility.pydantic import (
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+)
+from great_expectations.core.suite_parameters import SuiteParameterDict, is_suite_parameter
+from great_expectations.execution_engine import ExecutionEngine
+from great_expectations.expectations.expectation import BatchExpectation
+from great_expectations.expectations.model_field_types import ConditionParser
+from great_expectations.expectations.row_conditions import RowConditionType
+
+from mdba_checks.config import CheckConfig, Correction, EstimatorName, Metric
+from mdba_checks.errors import CheckError, did_you_mean
+from mdba_checks.gx.estimates import estimate
+from mdba_checks.gx.gold import check_place
+from mdba_checks.gx.metric import METRIC, LabelsAndGold
+from mdba_checks.gx.rendering import GapRenderers
+from mdba_checks.record import to_record
+from mdba_checks.verdict import gate
+
+# `dict` is also the name of a method below.
+Values: TypeAlias = dict[str, Any]
+
+_DEFAULT = CheckConfig()
+
+# Field of the expectation: key of the configuration.
+CONFIG_KEYS = {
+    "labeler_column": "columns.labeler",
+    "label_column": "columns.label",
+    "group_column": "columns.group",
+    "gold_column": "columns.gold",
+    "gold_weight_column": "columns.gold_weight",
+    "item_column": "columns.item",
+    "features": "features",
+    "reference_group": "reference",
+    "positive_label": "positive",
+    "max_gap": "policy.max_gap",
+    "confidence": "confidence",
+    "estimator": "estimator",
+    "correction": "policy.correction",
+    "decide_on": "policy.decide_on",
+    "on_inconclusive": "policy.on_inconclusive",
+    "min_gold_positives": "policy.min_gold_positives",
+    "on_serious": "policy.on_serious",
+    "drop_missing": "drop_missing",
+    "pseudonymize": "pseudonymize",
+    "seed": "seed",
+}
+RULE_FIELDS = (*CONFIG_KEYS, "gold")
+
+# Stand in for what is required while a faulty rule is carried to its result.
+_STAND_INS = {"max_gap": 0.0, "gold": "-"}
+
+
+def _field(key: str, **options: Any) -> Any:
+    """Return a field that says and defaults to what the configuration says."""
+    *parents, last = key.split(".")
+    owner: Any = _DEFAULT
+    for parent in parents:
+        owner = getattr(owner, parent)
+    options.setdefault("default", getattr(owner, last))
+    return pydantic.Field(description=type(owner).model_fields[last].description, **options)
+
+
+class LabelerGapExpectation(GapRenderers, BatchExpectation):
+    """What the expectations about a rate have in common; see those for how to use them."""
+
+    max_gap: StrictInt | StrictFloat | SuiteParameterDict = _field("policy.max_gap", default=...)
+    gold: StrictStr | Values = pydantic.Field(
+        default=...,
+        description="where the gold table is: a path, or a reference {data_source, asset, "
+        "batch_definition}",
+    )
+    labeler_column: StrictStr | SuiteParameterDict = _field("columns.labeler")
+    label_column: StrictStr | SuiteParameterDict = _field("columns.label")
+    group_column: StrictStr | SuiteParameterDict = _field("columns.group")
+    gold_column: StrictStr | SuiteParameterDict = _field("columns.gold")
+    gold_weight_column: StrictStr | SuiteParameterDict | None = _field("columns.gold_weight")
+    item_column: StrictStr | SuiteParameterDict | None = _field("columns.item")
+    features: list[StrictStr] | SuiteParameterDict | None = _field("features")
+    # Strict and in this order: group 0 stays 0, "0" stays "0" and False stays False.
+    reference_group: StrictBool | StrictInt | StrictStr | SuiteParameterDict | None = _field(
+        "reference"
+    )
+    positive_label: StrictBool | StrictInt | StrictStr | SuiteParameterDict | None = _field(
+        "positive"
+    )
+    confidence: StrictFloat | SuiteParameterDict = _field("confidence")
+    estimator: EstimatorName | SuiteParameterDict = _field("estimator")
+    correction: Correction | SuiteParameterDict = _field("policy.correction")
+    decide_on: Literal["confident", "estimate"] | SuiteParameterDict = _field("policy.decide_on")
+    on_inconclusive: Literal["pass", "annotate", "block"] | SuiteParameterDict = _field(
+        "policy.on_inconclusive"
+    )
+    min_gold_positives: StrictInt | SuiteParameterDict = _field("policy.min_gold_positives")
+    on_serious: Literal["inconclusive", "report"] | SuiteParameterDict = _field("policy.on_serious")
+    drop_missing: StrictBool | SuiteParameterDict = _field("drop_missing")
+    pseudonymize: StrictBool | SuiteParameterDict = _field("pseudonymize")
+    seed: StrictInt | SuiteParameterDict = _field("seed")
+    row_condition: RowConditionType = None
+    condition_parser: ConditionParser | None = None
+
+    metric: ClassVar[Metric]
+    metric_dependencies: ClassVar[tuple[str, ...]] = (METRIC,)
+    domain_keys: ClassVar[tuple[str, ...]] = ("batch_id", "row_condition", "condition_parser")
+    success_keys: ClassVar[tuple[str, ...]] = RULE_FIELDS
+    args_keys: ClassVar[tuple[str, ...]] = RULE_FIELDS
+
+    _problem: str = pydantic.PrivateAttr(default="")
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except pydantic.ValidationError as error:
+            # With a batch at hand this is a validation that goes on, after a parameter brought in
+            # a value that cannot be. Raised here it would escape the whole checkpoint; carried
+            # along, it becomes the result of this one expectation.
+            if values.get("batch_id") is None:
+                raise
+            faulty = {str(detail["loc"][0]) for detail in error.errors()}
+            others = set(type(self).__fields__) - set(RULE_FIELDS) - faulty
+            fine = {key: value for key, value in values.items() if key in others}
+            super().__init__(**_STAND_INS, **fine)
+            given = {key: _shown(value) for key, value in values.items() if key in RULE_FIELDS}
+            self.__dict__.update(given)
+            self._problem = explain(error, values, type(self))
+
+    @pydantic.validator("gold", pre=True)
+    def _gold_by_name(cls, gold: Any) -> Any:  # noqa: N805
+        return check_place(gold)
+
+    @pydantic.root_validator(skip_on_failure=True)
+    def _possible(cls, values: Values) -> Values:  # noqa: N805
+        for name in RULE_FIELDS:
+            value = values.get(name)
+            if isinstance(value, dict) and name != "gold" and not is_suite_parameter(value):
+                msg = f"{name}: a value or {{'$PARAMETER': …}} is needed, not {value!r}"
+                raise ValueError(msg)
+        given = {
+            CONFIG_KEYS[name]: values[name]
+            for name in CONFIG_KEYS
+            if not is_suite_parameter(values[name])
+        }
+        try:
+            _DEFAULT.updated(given)
+        except CheckError as error:
+            raise ValueError(_in_field_names(str(error))) from None
+        return values
+
+    def dict(self, **options: Any) -> Values:
+        """Return the fields; those of the rule are there even where defaults are left out."""
+        values: Values = super().dict(**options)
+        if options.get("exclude_defaults"):
+            left_out = options.get("exclude") or ()
+            whole = super().dict(include=set(RULE_FIELDS) - set(left_out))
+            values = {**whole, **values}
+        return values
+
+    @classmethod
+    def is_abstract(cls) -> bool:
+        """Tell whether this is a class to build on; those with a metric can be used in a suite."""
+        return not hasattr(cls, "metric")
+
+    def check_config(self) -> CheckConfig:
+        """Return the rule as a configuration of `assess`; parameters must have their values."""
+        changes = {key: getattr(self, name) for name, key in CONFIG_KEYS.items()}
+        return _DEFAULT.updated({**changes, "metric": self.metric})
+
+    def _validate(
+        self,
+        metrics: Values,
+        runtime_configuration: Values | None = None,  # noqa: ARG002
+        execution_engine: ExecutionEngine | None = None,  # noqa: ARG002
+    ) -> Values:
+        """Estimate and decide; what the user can mend is the message of a failed result."""
+        try:
+            return self._checked(metrics[METRIC])
+        except CheckError as error:
+            return _failed(str(error))
+
+    def _checked(self, tables: LabelsAndGold) -> Values:
+        problem = self._problem or tables.problem
+        if problem or tables.labels is None or tables.gold is None:
+            return _failed(problem or "the batch cannot be read")
+        assessment = estimate(tables.labels, tables.gold, self.check_config())
+        record = to_record(assessment, gate(assessment))
+        del record["config"]  # the arguments are in the result already
+        gaps = [row["gap"] for row in record["gaps"] if row["gap"] is not None]
+        worst = max(gaps, key=abs, default=None)
+        if worst is None:
+            # Whatever is to be done with what is undecided: here nothing was found out at all.
+            record["verdict"] = "inconclusive"
+            record["reasons"] = [*record["reasons"], "not a single gap could be estimated"]
+        # Only these two; NaN, an unknown verdict or anything else is no success.
+        success = record["verdict"] in ("pass", "annotate") and worst is not None
+        return {"success": success, "result": {"observed_value": worst, "details": record}}
+
+
+def explain(
+    error: pydantic.ValidationError, values: Mapping[str, Any], rule: type[BatchExpectation]
+) -> str:
+    """Return what is wrong with the fields of an expectation, in one line."""
+    told: Values = {}
+    for detail in error.errors():
+        name, text = str(detail["loc"][0]), " ".join(detail["msg"].split())
+        if detail["type"] == "value_error.extra":
+            known = set(rule.__fields__) - {"id", "batch_id", "rendered_content"}
+            told[name] = [f"unknown field {name!r}.{did_you_mean(name, known)}"]
+        elif detail["type"] == "value_error.missing":
+            told[name] = [f"field {name!r} is missing"]
+        elif name == "__root__" or text.startswith(f"{name}:"):
+            told.setdefault(name, []).append(text)
+        elif name not in told:
+            told[name] = [f"{name!r} is {_shown(values.get(name))!r}: {text}"]
+        elif "dict" not in text:  # every field may be a parameter, which is not worth a word here
+            told[name].append(text)
+    return "; ".join(", ".join(dict.fromkeys(texts)) for texts in told.values())
+
+
+def _shown(value: Any) -> Any:
+    """Return a value as it may be stored in a result: not a table, and nothing JSON cannot say."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_shown(each) for each in value[:20]]
+    if isinstance(value, Mapping):
+        return {str(key): _shown(each) for key, each in list(value.items())[:20]}
+    return f"a {type(value).__name__}"
+
+
+def _in_field_names(text: str) -> str:
+    text = text.removeprefix("config: ")
+    for name, key in CONFIG_KEYS.items():
+        text = text.replace(f"'{key}'", f"'{name}'")
+    return text
+
+
+def _failed(problem: str) -> Values:
+    return {
+        "success": False,
+        "result": {},
+        "exception_info": {
+            "raised_exception": True,
+            "exception_traceback": None,
+            "exception_message": problem,
+        },
+    }

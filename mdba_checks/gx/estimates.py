@@ -1,0 +1,65 @@
+"""Estimates shared between expectations: those that differ in thresholds only are one estimate.
+
+A suite often holds the same rule twice, as a warning at 0.05 and as a stop at 0.1. The labeler
+models are what costs; they are fitted once, and the finished assessment is judged by each policy.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Hashable
+from threading import Lock
+
+from mdba_checks.assessment import Assessment, assess_data
+from mdba_checks.config import CheckConfig, Policy
+from mdba_checks.pseudonyms import KEY_VARIABLE
+from mdba_checks.tables import Source, load
+
+_KEPT = 8
+
+_finished: OrderedDict[Hashable, Assessment] = OrderedDict()
+_guard = Lock()
+
+
+def estimate(labels: Source, gold: Source, config: CheckConfig) -> Assessment:
+    """Assess, or judge anew what was assessed in this process with the same data and method.
+
+    Examples
+    --------
+    >>> from mdba_checks.simulation import simulate
+    >>> made = simulate(n_items=3_000, n_labelers=2, gold_per_group=100, tprs=[0.5, 0.94])
+    >>> strict = estimate(made.labels, made.gold, CheckConfig(reference="men"))
+    >>> loose = estimate(made.labels, made.gold, CheckConfig(policy={"max_gap": 0.9}, reference="men"))
+    >>> strict.p_right is loose.p_right
+    True
+    """
+    data = load(labels, gold, config)
+    key = (data.labels_hash, data.gold_hash, _method(config))
+    with _guard:
+        found = _finished.get(key)
+        if found is not None:
+            _finished.move_to_end(key)
+    if found is None:
+        found = assess_data(data, config, [config.estimator])[config.estimator]
+        with _guard:
+            _finished[key] = found
+            while len(_finished) > _KEPT:
+                _finished.popitem(last=False)
+    return found.with_policy(config.policy)
+
+
+def forget() -> None:
+    """Drop all finished estimates, and the memory they hold."""
+    with _guard:
+        _finished.clear()
+
+
+def _method(config: CheckConfig) -> Hashable:
+    """Return all of a configuration that the estimates depend on."""
+    # What an assessment notes about the evidence rests on these two; it cannot be judged anew.
+    policy = Policy(
+        min_gold_positives=config.policy.min_gold_positives, on_serious=config.policy.on_serious
+    )
+    key = os.environ.get(KEY_VARIABLE) if config.pseudonymize else None
+    return config.model_copy(update={"policy": policy}).model_dump_json(), key

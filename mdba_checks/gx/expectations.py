@@ -1,0 +1,296 @@
+"""The two expectations: how often labelers say yes where yes is right, and where no is right."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from great_expectations.expectations.expectation import BatchExpectation
+from great_expectations.expectations.metadata_types import DataQualityIssues, SupportedDataSources
+
+from mdba_checks.config import Metric
+from mdba_checks.gx.base import LabelerGapExpectation
+
+_SOURCES = [
+    SupportedDataSources.PANDAS.value,
+    SupportedDataSources.SPARK.value,
+    SupportedDataSources.SQLITE.value,
+    SupportedDataSources.POSTGRESQL.value,
+]
+_METADATA: dict[str, str | list[str] | bool] = {
+    "maturity": "beta",
+    "tags": ["fairness", "labels", "table expectation"],
+    "contributors": ["mdba-checks"],
+    "requirements": ["mdba-checks[gx]"],
+    "has_full_test_suite": True,
+    "manually_reviewed_code": True,
+}
+
+
+def _describe(schema: dict[str, Any], model: Any, description: str) -> None:
+    """Add what Great Expectations wants to know about an expectation to its JSON schema."""
+    BatchExpectation.Config.schema_extra(schema, model)
+    schema["properties"]["metadata"]["properties"].update(
+        {
+            "data_quality_issues": {
+                "title": "Data Quality Issues",
+                "type": "array",
+                "const": [DataQualityIssues.VALIDITY.value],
+            },
+            "library_metadata": {
+                "title": "Library Metadata",
+                "type": "object",
+                "const": _METADATA,
+            },
+            "short_description": {
+                "title": "Short Description",
+                "type": "string",
+                "const": description,
+            },
+            "supported_data_sources": {
+                "title": "Supported Data Sources",
+                "type": "array",
+                "const": _SOURCES,
+            },
+        }
+    )
+
+
+class ExpectLabelerTprGapToBeWithin(LabelerGapExpectation):
+    """Expect every labeler's true positive rate to be alike in all groups.
+
+    The true positive rate is the share of items on which the labeler says yes among those where yes
+    is right. It is estimated from the labels of the batch and a small gold table of other items
+    with the same features; labeled items need not be gold items.
+
+    ExpectLabelerTprGapToBeWithin is a Batch Expectation. It succeeds when every labeler's gap is
+    shown to lie within ±max_gap, and fails when a labeler is shown to be biased, when the evidence
+    decides nothing (unless `on_inconclusive` says otherwise), and when anything goes wrong.
+
+    Args:
+        max_gap (float): \
+            The largest tolerated difference between a group's rate and that of the reference.
+        gold (str, path or dict): \
+            Where the gold table is: a path, or a reference {"data_source": …, "asset": …, \
+            "batch_definition": …}. Relative paths start at the folder that holds the gx folder \
+            of a file context, else at the working directory. DataFrames are refused, because \
+            arguments are stored with every result.
+        labeler_column, label_column, group_column (str): \
+            Columns of the batch: who decided, what, about a member of which group. \
+            Default: labeler, label, group. Gold has the group column too.
+        gold_column (str): \
+            The column of gold with the right decision. Default: gold.
+        gold_weight_column (str or None): \
+            The column of gold that says how many items a gold row stands for.
+        item_column (str or None): \
+            Identifies the thing decided on. Default: a column called item, if there is one.
+        features (list of str or None): \
+            Columns that a decision may depend on. Default: all that both tables have.
+        reference_group (bool, int, str or None): \
+            The group that others are compared with. Default: everyone else.
+        positive_label (bool, int, str or None): \
+            The label that means yes, where labels are two named values.
+
+    Other Parameters:
+        confidence (float): \
+            Coverage of the intervals. Default: 0.9.
+        estimator (str): \
+            mdba_dr (default), mdba, mdba_naive, selection_rate, gold_model, confident_learning.
+        correction (str): \
+            How testing many labelers at once is accounted for: holm (default), bh, none.
+        decide_on (str): \
+            Decide on intervals, confident (default), or on the number alone, estimate.
+        on_inconclusive (str): \
+            What happens when nobody is shown biased but some are undecided: block (default) \
+            fails, annotate and pass succeed.
+        min_gold_positives (int): \
+            Gold items needed per group, of the kind the rate is about. Default: 5.
+        on_serious (str): \
+            A serious assumption check makes a finding inconclusive (default) or is reported only.
+        drop_missing (bool): \
+            Drop rows without labeler, label or group instead of failing. Default: False.
+        pseudonymize (bool): \
+            Name labelers by keyed hashes in everything that is stored. Default: False.
+        seed (int): \
+            Same data and seed, same numbers. Default: 0.
+        row_condition (Condition or None): \
+            Rows of the batch to look at; gold is used whole.
+        severity (str): \
+            critical (default), warning or info; see BlockOnLabelerGap for what it does.
+
+        Every argument but row_condition and severity may be {"$PARAMETER": name}.
+
+    Returns:
+        An ExpectationValidationResult: `observed_value` is the gap that is farthest from 0,
+        `details` the verdict, its reasons and one record per labeler and group.
+
+    See Also:
+        ExpectLabelerFprGapToBeWithin
+
+    Example Data:
+                item  labeler  years  degree  group  label
+            0   1     ann      3      True    women  0
+            1   2     ann      5      False   men    1
+            2   3     bob      3      True    women  1
+
+    Code Examples:
+        Passing Case:
+            Input:
+                ExpectLabelerTprGapToBeWithin(
+                    max_gap=0.5,
+                    gold="gold.csv",
+                    reference_group="men"
+            )
+
+            Output:
+                {
+                  "exception_info": {
+                    "raised_exception": false,
+                    "exception_traceback": null,
+                    "exception_message": null
+                  },
+                  "result": {
+                    "observed_value": -0.31,
+                    "details": {
+                      "verdict": "pass",
+                      "reasons": ["all 2 comparisons are within ±0.5"],
+                      "gaps": [{"labeler": "ann", "group": "women", "gap": -0.31,
+                                "ci_low": -0.39, "ci_high": -0.23, "finding": "fair"}, …]
+                    }
+                  },
+                  "meta": {},
+                  "success": true
+                }
+
+        Failing Case:
+            Input:
+                ExpectLabelerTprGapToBeWithin(
+                    max_gap=0.1,
+                    gold="gold.csv",
+                    reference_group="men"
+            )
+
+            Output:
+                {
+                  "exception_info": {
+                    "raised_exception": false,
+                    "exception_traceback": null,
+                    "exception_message": null
+                  },
+                  "result": {
+                    "observed_value": -0.31,
+                    "details": {
+                      "verdict": "block",
+                      "reasons": ["1 labeler biased beyond ±0.1: ann. …"],
+                      "gaps": [{"labeler": "ann", "group": "women", "gap": -0.31,
+                                "ci_low": -0.39, "ci_high": -0.23, "finding": "biased"}, …]
+                    }
+                  },
+                  "meta": {},
+                  "success": false
+                }
+    """
+
+    metric: ClassVar[Metric] = "tpr"
+    library_metadata: ClassVar[dict[str, str | list[str] | bool]] = _METADATA
+    _library_metadata = library_metadata
+
+    class Config:
+        """What Great Expectations shows about the class."""
+
+        title = "Expect labeler true positive rate gap to be within"
+
+        @staticmethod
+        def schema_extra(schema: dict[str, Any], model: Any) -> None:
+            """Describe the expectation in its JSON schema."""
+            _describe(
+                schema, model, "Expect every labeler's true positive rate to be alike in all groups."
+            )
+
+
+class ExpectLabelerFprGapToBeWithin(LabelerGapExpectation):
+    """Expect every labeler's false positive rate to be alike in all groups.
+
+    The false positive rate is the share of items on which the labeler says yes among those where no
+    is right. Arguments, results and what counts as a failure are those of
+    ExpectLabelerTprGapToBeWithin.
+
+    ExpectLabelerFprGapToBeWithin is a Batch Expectation.
+
+    See Also:
+        ExpectLabelerTprGapToBeWithin
+
+    Code Examples:
+        Passing Case:
+            Input:
+                ExpectLabelerFprGapToBeWithin(
+                    max_gap=0.1,
+                    gold={"data_source": "files", "asset": "gold", "batch_definition": "all"},
+                    reference_group="men"
+            )
+
+            Output:
+                {
+                  "exception_info": {
+                    "raised_exception": false,
+                    "exception_traceback": null,
+                    "exception_message": null
+                  },
+                  "result": {
+                    "observed_value": 0.02,
+                    "details": {
+                      "verdict": "pass",
+                      "reasons": ["all 2 comparisons are within ±0.1"],
+                      "gaps": [{"labeler": "ann", "group": "women", "gap": 0.02,
+                                "ci_low": -0.01, "ci_high": 0.05, "finding": "fair"}, …]
+                    }
+                  },
+                  "meta": {},
+                  "success": true
+                }
+
+        Failing Case:
+            Input:
+                ExpectLabelerFprGapToBeWithin(
+                    max_gap=0.01,
+                    gold={"data_source": "files", "asset": "gold", "batch_definition": "all"},
+                    reference_group="men"
+            )
+
+            Output:
+                {
+                  "exception_info": {
+                    "raised_exception": false,
+                    "exception_traceback": null,
+                    "exception_message": null
+                  },
+                  "result": {
+                    "observed_value": 0.02,
+                    "details": {
+                      "verdict": "inconclusive",
+                      "reasons": ["2 labelers undecided at ±0.01: ann, bob. …"],
+                      "gaps": [{"labeler": "ann", "group": "women", "gap": 0.02,
+                                "ci_low": -0.01, "ci_high": 0.05, "finding": "inconclusive"}, …]
+                    }
+                  },
+                  "meta": {},
+                  "success": false
+                }
+    """
+
+    metric: ClassVar[Metric] = "fpr"
+    library_metadata: ClassVar[dict[str, str | list[str] | bool]] = _METADATA
+    _library_metadata = library_metadata
+
+    class Config:
+        """What Great Expectations shows about the class."""
+
+        title = "Expect labeler false positive rate gap to be within"
+
+        @staticmethod
+        def schema_extra(schema: dict[str, Any], model: Any) -> None:
+            """Describe the expectation in its JSON schema."""
+            _describe(
+                schema,
+                model,
+                "Expect every labeler's false positive rate to be alike in all groups.",
+            )

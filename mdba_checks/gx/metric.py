@@ -1,0 +1,136 @@
+"""The metric behind the expectations: the two tables, fetched once, and nothing computed.
+
+Great Expectations runs a metric that raises three times and drops the finished metrics of its round
+with it. This one therefore never raises: what went wrong is one line in the value it returns, and
+the expectation says it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from great_expectations.core.metric_domain_types import MetricDomainTypes
+from great_expectations.core.owner_resolution import resolve_context
+from great_expectations.exceptions import DataContextError
+from great_expectations.execution_engine import (
+    ExecutionEngine,
+    PandasExecutionEngine,
+    SparkDFExecutionEngine,
+    SqlAlchemyExecutionEngine,
+)
+from great_expectations.expectations.metrics.metric_provider import metric_value
+from great_expectations.expectations.metrics.table_metric_provider import TableMetricProvider
+
+from mdba_checks.errors import CheckError, InputError, did_you_mean
+from mdba_checks.gx.fetching import PandasRows, Rows, SparkRows, SqlRows, one_line
+from mdba_checks.gx.gold import read_gold
+from mdba_checks.tables import Source
+
+METRIC = "mdba.labels_and_gold"
+
+_IN_LABELS = ("labeler_column", "label_column", "group_column", "item_column")
+_IN_GOLD = ("group_column", "gold_column", "gold_weight_column")
+
+
+@dataclass(frozen=True)
+class LabelsAndGold:
+    """The two tables, or why they could not be had."""
+
+    labels: Source | None = None
+    gold: pa.Table | None = None
+    problem: str = ""
+
+
+class LabelsAndGoldMetric(TableMetricProvider):
+    """Fetches the labels of a batch, as far as they are needed, and the gold that goes with them."""
+
+    metric_name = METRIC
+    value_keys = (*_IN_LABELS, "gold_column", "gold_weight_column", "features", "gold")
+
+    @metric_value(engine=PandasExecutionEngine)
+    def _pandas(
+        cls,  # noqa: N805  Great Expectations makes these class methods
+        execution_engine: PandasExecutionEngine,
+        metric_domain_kwargs: dict[str, Any],
+        metric_value_kwargs: dict[str, Any],
+        metrics: dict[str, Any],  # noqa: ARG002
+        runtime_configuration: dict[str, Any],  # noqa: ARG002
+    ) -> LabelsAndGold:
+        return _fetched(execution_engine, metric_domain_kwargs, metric_value_kwargs)
+
+    @metric_value(engine=SqlAlchemyExecutionEngine)
+    def _sqlalchemy(
+        cls,  # noqa: N805
+        execution_engine: SqlAlchemyExecutionEngine,
+        metric_domain_kwargs: dict[str, Any],
+        metric_value_kwargs: dict[str, Any],
+        metrics: dict[str, Any],  # noqa: ARG002
+        runtime_configuration: dict[str, Any],  # noqa: ARG002
+    ) -> LabelsAndGold:
+        return _fetched(execution_engine, metric_domain_kwargs, metric_value_kwargs)
+
+    @metric_value(engine=SparkDFExecutionEngine)
+    def _spark(
+        cls,  # noqa: N805
+        execution_engine: SparkDFExecutionEngine,
+        metric_domain_kwargs: dict[str, Any],
+        metric_value_kwargs: dict[str, Any],
+        metrics: dict[str, Any],  # noqa: ARG002
+        runtime_configuration: dict[str, Any],  # noqa: ARG002
+    ) -> LabelsAndGold:
+        return _fetched(execution_engine, metric_domain_kwargs, metric_value_kwargs)
+
+
+def _fetched(
+    engine: ExecutionEngine, domain: Mapping[str, Any], wanted: Mapping[str, Any]
+) -> LabelsAndGold:
+    try:
+        names = {wanted[key] for key in (*_IN_LABELS, "gold_column")} | {"item"}
+        text = names - {None} - set(wanted["features"] or ())
+        gold = read_gold(wanted["gold"], _context(engine, domain), text_columns=text)
+        rows = _rows(engine, domain)
+        return LabelsAndGold(rows.fetch(_needed(rows.names(), gold.column_names, wanted)), gold)
+    except CheckError as error:
+        return LabelsAndGold(problem=str(error))
+    except Exception as error:  # noqa: BLE001  see above: whatever it is, it must not leave here
+        return LabelsAndGold(problem=f"the batch cannot be read: {one_line(error)}")
+
+
+def _rows(engine: ExecutionEngine, domain: Mapping[str, Any]) -> Rows:
+    part, _, _ = engine.get_compute_domain(dict(domain), domain_type=MetricDomainTypes.TABLE)
+    if isinstance(engine, PandasExecutionEngine):
+        return PandasRows(part)
+    if isinstance(engine, SparkDFExecutionEngine):
+        return SparkRows(part)
+    return SqlRows(engine.batch_manager.batch_data_cache[domain["batch_id"]], part)
+
+
+def _context(engine: ExecutionEngine, domain: Mapping[str, Any]) -> Any:
+    """Return the data context that the batch belongs to, else the current one, else None."""
+    batch: Any = engine.batch_manager.batch_cache.get(domain["batch_id"])
+    try:
+        return resolve_context(batch.datasource.data_context if batch else None).context
+    except DataContextError:
+        return None
+
+
+def _needed(available: list[str], in_gold: list[str], wanted: Mapping[str, Any]) -> list[str]:
+    """Return the columns to fetch, in the order of the batch."""
+    for key in _IN_LABELS:
+        if wanted[key] and wanted[key] not in available:
+            near = did_you_mean(wanted[key], available)
+            raise InputError(f"the batch has no column {wanted[key]!r} ({key}).{near}")
+    for key in _IN_GOLD:
+        if wanted[key] and wanted[key] not in in_gold:
+            near = did_you_mean(wanted[key], in_gold)
+            raise InputError(f"gold has no column {wanted[key]!r} ({key}).{near}")
+    for name in wanted["features"] or ():
+        if name not in available:
+            near = did_you_mean(name, available)
+            raise InputError(f"the batch has no column {name!r} (features).{near}")
+    features = set(wanted["features"] or in_gold) - {wanted[key] for key in _IN_GOLD}
+    roles = {wanted[key] for key in _IN_LABELS} | {"item"}
+    return [name for name in available if name in roles | features]

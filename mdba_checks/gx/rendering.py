@@ -1,0 +1,316 @@
+"""Data Docs: the rule in a sentence, the labelers in a table, intervals as bars.
+
+Great Expectations escapes the parameters of a text but neither its template nor a plain table cell.
+Every value from the data therefore is a parameter here, and templates are written in this file. The
+page loads its style sheets from the network; the bars bring their own styles and need none of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from great_expectations.core import ExpectationValidationResult
+from great_expectations.expectations.expectation import render_suite_parameter_string
+from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
+from great_expectations.render import (
+    LegacyDiagnosticRendererType,
+    LegacyRendererType,
+    RenderedStringTemplateContent,
+    RenderedTableContent,
+)
+from great_expectations.render.renderer.renderer import renderer
+from great_expectations.render.renderer_configuration import (
+    RendererConfiguration,
+    RendererValueType,
+)
+
+from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE
+
+# More rows than this make a page that nobody reads; all of them are in the stored result.
+MAX_ROWS = 50
+
+RATES = {"tpr": "true positive rate", "fpr": "false positive rate"}
+_RULE = (
+    "For every labeler, the $rate for each $group_column must be within $max_gap of that for "
+    "$reference."
+)
+_METHOD = (
+    "\nLabelers in $labeler_column, labels in $label_column, gold from $gold. Decided with "
+    "$estimator at $confidence confidence ($correction); what stays undecided $undecided."
+)
+_UNDECIDED = {"pass": "passes", "annotate": "passes with a note", "block": "fails"}
+_CORRECTIONS = {
+    "holm": "Holm's correction",
+    "bh": "Benjamini-Hochberg correction",
+    "none": "no correction for many labelers",
+}
+_ORDER = {BIASED: 0, INCONCLUSIVE: 1, FAIR: 2}
+# Told apart without colour too: the word is beside the bar.
+_COLOURS = {BIASED: "#b3261e", INCONCLUSIVE: "#8a6100", FAIR: "#1b6e3c"}
+
+
+def text(template: str, **params: str) -> RenderedStringTemplateContent:
+    """Return a text whose parameters are escaped by Great Expectations."""
+    return RenderedStringTemplateContent(
+        content_block_type="string_template",
+        string_template={"template": template, "params": dict(params)},
+    )
+
+
+def _unbroken(template: str, **params: str) -> RenderedStringTemplateContent:
+    content = text(template, **params)
+    content.string_template["styling"] = {"styles": {"white-space": "nowrap"}}
+    return content
+
+
+def rule_params(arguments: Mapping[str, Any], metric: str) -> dict[str, str]:
+    """Return what the sentences about a rule say, each as text.
+
+    Examples
+    --------
+    >>> said = rule_params({"max_gap": 0.1, "reference_group": 0}, "tpr")
+    >>> said["max_gap"], said["reference"], said["rate"]
+    ('±0.1', '0', 'true positive rate')
+    """
+    reference = arguments.get("reference_group")
+    confidence = arguments.get("confidence")
+    undecided = arguments.get("on_inconclusive")
+    correction = arguments.get("correction")
+    return {
+        "rate": RATES[metric],
+        "group_column": _name(arguments.get("group_column")),
+        "max_gap": _number(arguments.get("max_gap"), "±{:g}"),
+        "reference": "everyone else" if reference is None else _name(reference),
+        "labeler_column": _name(arguments.get("labeler_column")),
+        "label_column": _name(arguments.get("label_column")),
+        "gold": _name(arguments.get("gold")),
+        "estimator": _name(arguments.get("estimator")),
+        "confidence": _number(confidence, "{:.0%}"),
+        "correction": _CORRECTIONS.get(str(correction), _name(correction)),
+        "undecided": _UNDECIDED.get(str(undecided), _name(undecided)),
+    }
+
+
+def _number(value: Any, form: str) -> str:
+    return form.format(value) if isinstance(value, (int, float)) else _name(value)
+
+
+def _name(value: Any) -> str:
+    """Return a value as it reads in a sentence; a reference by its parts, a parameter by its name."""
+    if isinstance(value, Mapping):
+        if "$PARAMETER" in value:
+            return f"the parameter {value['$PARAMETER']}"
+        return " / ".join(str(part) for part in value.values())
+    return "–" if value is None else str(value)
+
+
+# --- The table -----------------------------------------------------------------------------------
+
+
+def labeler_table(gaps: Sequence[Mapping[str, Any]], max_gap: float) -> RenderedTableContent:
+    """Return the labelers, worst first, each with gap, interval, finding and a bar."""
+    ranked = sorted(gaps, key=lambda row: (_ORDER.get(row["finding"], 0), -_size(row["gap"])))
+    shown = ranked[:MAX_ROWS]
+    end = _axis_end(shown, max_gap)
+    rows = [
+        [
+            text("$name", name=str(row["labeler"])),
+            _rates(row),
+            _unbroken("$gap", gap=_signed(row["gap"])),
+            _unbroken("$low to $high", low=_signed(row["ci_low"]), high=_signed(row["ci_high"])),
+            text(bar(row, max_gap=max_gap, end=end)),
+            _finding(str(row["finding"]), str(row["reason"])),
+        ]
+        for row in shown
+    ]
+    if len(ranked) > MAX_ROWS:
+        more = text("$more", more=f"and {len(ranked) - MAX_ROWS} more, in the stored result")
+        rows.append([more, *(text("") for _ in range(5))])
+    axis = _unbroken("$axis", axis=f"−{end:g} to +{end:g}")
+    return RenderedTableContent(
+        content_block_type="table",
+        header_row=["Labeler", "Rates", "Gap", "Interval", axis, "Finding"],
+        table=rows,
+        styling={"body": {"classes": ["table-bordered", "table-sm", "mt-3"]}},
+    )
+
+
+def _rates(row: Mapping[str, Any]) -> RenderedStringTemplateContent:
+    return text(
+        "$group $rate\n$reference $other",
+        group=str(row["group"]),
+        rate=_share(row["rate"]),
+        reference=str(row["reference"]),
+        other=_share(row["rate_reference"]),
+    )
+
+
+def bar(row: Mapping[str, Any], *, max_gap: float, end: float) -> str:
+    """Return the interval drawn over the tolerated range, as HTML that is made of numbers only.
+
+    Examples
+    --------
+    >>> row = {"gap": None, "ci_low": None, "ci_high": None, "finding": "inconclusive"}
+    >>> "left:25.0%;width:50.0%" in bar(row, max_gap=0.1, end=0.2)
+    True
+    """
+    colour = _COLOURS.get(row["finding"], _COLOURS[BIASED])
+    parts = [_span(-max_gap, max_gap, end, top=0, height=14, colour="#dfe5ea")]
+    parts.append(_span(0, 0, end, top=0, height=14, colour="#9aa5b1"))
+    if row["ci_low"] is not None and row["ci_high"] is not None:
+        parts.append(_span(row["ci_low"], row["ci_high"], end, top=5, height=4, colour=colour))
+    if row["gap"] is not None:
+        parts.append(_span(row["gap"], row["gap"], end, top=2, height=10, colour=colour))
+    return (
+        '<span style="display:inline-block;position:relative;width:170px;height:14px;'
+        f'vertical-align:middle;overflow:hidden">{"".join(parts)}</span>'
+    )
+
+
+def _span(low: float, high: float, end: float, *, top: int, height: int, colour: str) -> str:
+    left, right = ((max(-end, min(end, value)) + end) / (2 * end) * 100 for value in (low, high))
+    width = f"{right - left:.1f}%" if right > left else "3px"
+    shift = "margin-left:-1px;" if right == left else ""
+    return (
+        f'<span style="position:absolute;left:{left:.1f}%;width:{width};{shift}top:{top}px;'
+        f'height:{height}px;background:{colour};border-radius:2px"></span>'
+    )
+
+
+def _axis_end(rows: Sequence[Mapping[str, Any]], max_gap: float) -> float:
+    """Return where the axis of all bars ends: round, and far enough for every interval."""
+    ends = [abs(row[key]) for row in rows for key in ("gap", "ci_low", "ci_high") if row[key]]
+    widest = max([*ends, 1.5 * max_gap, 0.05])
+    return min(1.0, math.ceil(widest * 20) / 20)
+
+
+def _finding(finding: str, reason: str) -> RenderedStringTemplateContent:
+    # The numbers beside it say why somebody is biased or fair; why nothing can be said needs words.
+    content = text("$finding\n$reason" if finding == INCONCLUSIVE else "$finding")
+    colour = _COLOURS.get(finding, _COLOURS[BIASED])
+    content.string_template.update(
+        params={"finding": finding, "reason": reason},
+        styling={
+            "params": {
+                "finding": {"styles": {"color": colour, "font-weight": "bold"}},
+                "reason": {"styles": {"display": "inline-block", "min-width": "13em"}},
+            }
+        },
+    )
+    return content
+
+
+def _signed(value: float | None) -> str:
+    return "–" if value is None else f"{value:+.3f}".replace("-", "−")
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.0%}"
+
+
+def _size(value: float | None) -> float:
+    return math.inf if value is None else abs(value)
+
+
+# --- What Great Expectations calls ---------------------------------------------------------------
+
+
+class GapRenderers:
+    """The renderers of the expectations, which Great Expectations finds by their decorators."""
+
+    @classmethod
+    def _prescriptive_template(
+        cls, renderer_configuration: RendererConfiguration
+    ) -> RendererConfiguration:
+        said = rule_params(renderer_configuration.kwargs, cls.metric)  # type: ignore[attr-defined]
+        for name, value in said.items():
+            renderer_configuration.add_param(
+                name=name, param_type=RendererValueType.STRING, value=value
+            )
+        renderer_configuration.template_str = _RULE + _METHOD.replace("\n", " ")
+        return renderer_configuration
+
+    @classmethod
+    @renderer(renderer_type=LegacyRendererType.PRESCRIPTIVE)
+    @render_suite_parameter_string
+    def _prescriptive_renderer(
+        cls,
+        configuration: ExpectationConfiguration | None = None,
+        result: ExpectationValidationResult | None = None,
+        runtime_configuration: dict[str, Any] | None = None,
+    ) -> list[RenderedStringTemplateContent]:
+        if configuration is None and result is not None:
+            configuration = result.expectation_config
+        arguments = configuration.kwargs if configuration else {}
+        said = rule_params(arguments, cls.metric)  # type: ignore[attr-defined]
+        condition = arguments.get("row_condition")
+        template = _RULE + (" Only rows where $condition." if condition else "") + _METHOD
+        return [
+            RenderedStringTemplateContent(
+                content_block_type="string_template",
+                string_template={
+                    "template": template,
+                    "params": {**said, "condition": str(condition)},
+                    "styling": (runtime_configuration or {}).get("styling", {}),
+                },
+            )
+        ]
+
+    @classmethod
+    @renderer(renderer_type=LegacyDiagnosticRendererType.UNEXPECTED_STATEMENT)
+    def _diagnostic_unexpected_statement_renderer(
+        cls,
+        configuration: ExpectationConfiguration | None = None,  # noqa: ARG003
+        result: ExpectationValidationResult | None = None,
+        runtime_configuration: dict[str, Any] | None = None,  # noqa: ARG003
+    ) -> list[RenderedStringTemplateContent]:
+        """Say what went wrong; the traceback, which would not be escaped, stays in the result."""
+        message = problem_of(result)
+        return [text("\n$problem", problem=f"Not checked: {message}")] if message else []
+
+    @classmethod
+    @renderer(renderer_type=LegacyDiagnosticRendererType.UNEXPECTED_TABLE)
+    def _diagnostic_unexpected_table_renderer(
+        cls,
+        configuration: ExpectationConfiguration | None = None,  # noqa: ARG003
+        result: ExpectationValidationResult | None = None,
+        runtime_configuration: dict[str, Any] | None = None,  # noqa: ARG003
+    ) -> list[RenderedTableContent] | None:
+        details = details_of(result)
+        return [labeler_table(details["gaps"], details["policy"]["max_gap"])] if details else None
+
+    @classmethod
+    @renderer(renderer_type=LegacyDiagnosticRendererType.OBSERVED_VALUE)
+    def _diagnostic_observed_value_renderer(
+        cls,
+        configuration: ExpectationConfiguration | None = None,  # noqa: ARG003
+        result: ExpectationValidationResult | None = None,
+        runtime_configuration: dict[str, Any] | None = None,  # noqa: ARG003
+    ) -> Any:
+        details = details_of(result)
+        if not details:
+            return "--"
+        worst = min(details["gaps"], key=lambda row: -abs(row["gap"] or 0))
+        return text(
+            "$gap ($labeler, $group)\n$verdict",
+            gap=_signed(worst["gap"]),
+            labeler=str(worst["labeler"]),
+            group=str(worst["group"]),
+            verdict=f"verdict: {details['verdict']}",
+        )
+
+
+def details_of(result: ExpectationValidationResult | None) -> dict[str, Any]:
+    """Return the record of a check from its result; empty where the result holds none."""
+    found: dict[str, Any] = ((result.result if result else None) or {}).get("details") or {}
+    return found
+
+
+def problem_of(result: ExpectationValidationResult | None) -> str:
+    """Return why an expectation could not be evaluated, or an empty text."""
+    told: Mapping[str, Any] = (result.exception_info if result else None) or {}
+    if "raised_exception" not in told:  # several, by the metric that raised them
+        told = next(iter(told.values()), {})
+    return str(told.get("exception_message") or "") if told.get("raised_exception") else ""

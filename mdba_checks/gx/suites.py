@@ -1,0 +1,125 @@
+"""Suites from files: what the file names is what is returned, or nothing is.
+
+Great Expectations drops an expectation that it does not know from a suite, and with it the rule
+that somebody relied on. Here every entry is built by itself and named when that fails.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from great_expectations.compatibility import pydantic
+from great_expectations.core import ExpectationSuite
+from great_expectations.exceptions import ExpectationNotFoundError, GreatExpectationsError
+from great_expectations.expectations.expectation import Expectation
+from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
+from great_expectations.expectations.registry import (
+    get_expectation_impl,
+    list_registered_expectation_implementations,
+)
+
+from mdba_checks.errors import InputError, did_you_mean
+from mdba_checks.gx.base import LabelerGapExpectation, explain
+from mdba_checks.gx.fetching import one_line
+
+
+def load_suite(path: str | Path) -> ExpectationSuite:
+    """Load a suite from JSON or YAML, in the form in which Great Expectations stores it.
+
+    Ids are left out, so that the suite can be added to any context. A relative path to gold starts
+    at the folder of the file.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be read, or when any of its expectations cannot be built.
+
+    Examples
+    --------
+    >>> load_suite("expectations/label_bias.json").name
+    'label_bias'
+    """
+    document = read_document(path, "suite")
+    name, entries = document.get("name"), document.get("expectations")
+    if not isinstance(name, str) or not name:
+        raise InputError(f"suite {path} has no name: add \"name\"")
+    if not isinstance(entries, list):
+        raise InputError(f"suite {path} has no list of expectations: add \"expectations\"")
+    return build_suite(
+        name,
+        entries,
+        origin=f"suite {path}",
+        folder=Path(path).absolute().parent,
+        meta=document.get("meta"),
+        notes=document.get("notes"),
+    )
+
+
+def build_suite(
+    name: str,
+    entries: Sequence[Any],
+    *,
+    origin: str,
+    folder: Path,
+    meta: Any = None,
+    notes: Any = None,
+) -> ExpectationSuite:
+    """Build a suite of exactly these entries, or raise an `InputError` that names the first one."""
+    if not entries:
+        raise InputError(f"{origin} names no expectation: a suite without one always succeeds")
+    rules = [
+        _rule(entry, f"{origin}, expectation {number}", folder)
+        for number, entry in enumerate(entries, start=1)
+    ]
+    suite = ExpectationSuite(
+        name=name, expectations=rules, meta=dict(meta) if meta else None, notes=notes
+    )
+    if len(suite.expectations) != len(entries):
+        raise InputError(
+            f"{origin} names {len(entries)} expectations, and {len(suite.expectations)} arrived"
+        )
+    return suite
+
+
+def read_document(path: str | Path, what: str) -> Mapping[str, Any]:
+    """Read a file of JSON or YAML that holds keys and values."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        # JSON by its ending, because YAML reads "1e5" and some escapes in its own way.
+        document = json.loads(text) if str(path).endswith(".json") else yaml.safe_load(text)
+    except OSError as error:
+        raise InputError(f"cannot read {what} {path}: {error.strerror or error}") from None
+    except (ValueError, yaml.YAMLError) as error:
+        raise InputError(f"{what} {path} is neither JSON nor YAML: {one_line(error)}") from None
+    if not isinstance(document, Mapping):
+        raise InputError(f"{what} {path} must hold keys and values, not {type(document).__name__}")
+    return document
+
+
+def _rule(entry: Any, where: str, folder: Path) -> Expectation:
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("type"), str):
+        raise InputError(f"{where} has no type, such as \"expect_labeler_tpr_gap_to_be_within\"")
+    kind, arguments = entry["type"], entry.get("kwargs") or {}
+    if not isinstance(arguments, Mapping):
+        raise InputError(f"{where} ({kind}): kwargs must hold keys and values")
+    try:
+        known = get_expectation_impl(kind)
+    except ExpectationNotFoundError:
+        near = did_you_mean(kind, list_registered_expectation_implementations())
+        raise InputError(
+            f"{where}: {kind!r} is not known here.{near} Import the package that defines it"
+        ) from None
+    arguments = dict(arguments)
+    if issubclass(known, LabelerGapExpectation) and isinstance(arguments.get("gold"), str):
+        arguments["gold"] = str(folder / Path(arguments["gold"]).expanduser())
+    options = {key: value for key, value in entry.items() if key not in ("type", "kwargs", "id")}
+    try:
+        return ExpectationConfiguration(type=kind, kwargs=arguments, **options).to_domain_obj()
+    except pydantic.ValidationError as error:
+        raise InputError(f"{where} ({kind}): {explain(error, arguments, known)}") from None
+    except (GreatExpectationsError, TypeError, ValueError) as error:
+        raise InputError(f"{where} ({kind}): {one_line(error)}") from None

@@ -1,0 +1,273 @@
+"""The table of labelers: one row per comparison, and behind each row what is known about it.
+
+Every row is in the file as it is: without scripts the table is complete, and on paper it is what
+the screen showed. The script only sorts, searches and opens.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import pandas as pd
+
+from mdba_checks.assessment import Assessment
+from mdba_checks.diagnostics import Diagnostic, Level
+from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE
+from mdba_checks.report.forest import interval, signed
+from mdba_checks.report.markup import Html, join, tag
+from mdba_checks.report.words import SEVERITY, by_severity, each_row, rate, sentence
+
+MAX_ROWS = 5_000  # a file that no browser opens helps nobody; the rest is in the JSON record
+
+LEVELS: tuple[Level, ...] = ("ok", "look", "serious")
+_ICONS = {
+    BIASED: tag("circle", cx=7, cy=7, r=5.5),
+    INCONCLUSIVE: tag("path", d="M7 1.2 12.8 7 7 12.8 1.2 7Z"),
+    FAIR: tag("rect", x=2, y=2, width=10, height=10),
+    "ok": tag("path", d="M2 7.5 5.5 11 12 3"),
+    "look": tag("circle", cx=7, cy=7, r=5.5),
+    "serious": tag("path", d="M7 1.5 13 12.5 1 12.5Z"),
+}
+
+
+@cache
+def badge(kind: str) -> Html:
+    """Return a finding or a level as a shape and a word; the colour only repeats them."""
+    icon = tag("svg", _ICONS[kind], width=14, height=14, aria_hidden="true", class_="icon")
+    return tag("span", icon, kind, class_=f"badge {kind}")
+
+
+def percent(share: float) -> str:
+    """Return a rate as a percentage, or a dash.
+
+    Examples
+    --------
+    >>> percent(0.497), percent(math.nan)
+    ('50%', '–')
+    """
+    return f"{share:.0%}" if math.isfinite(share) else "–"
+
+
+@dataclass(frozen=True)
+class _Column:
+    title: str
+    numeric: bool = False
+    extra: bool = False  # left out where there is little room
+
+
+def labelers_section(assessment: Assessment) -> Html:
+    """Return the table of labelers with its controls; `assessment` is judged already."""
+    gaps = by_severity(assessment.gaps)
+    shown = gaps.head(MAX_ROWS)
+    several = len(gaps[["group", "reference"]].drop_duplicates()) > 1
+    builder = _Rows(assessment, several, gaps)
+    body = [builder.body(number, row) for number, row in enumerate(each_row(shown))]
+    left_out = ""
+    if len(shown) < len(gaps):
+        left_out = (
+            f"The worst {len(shown):,} of {len(gaps):,} comparisons are listed; all of them are "
+            "in the JSON record of the check."
+        )
+    return join(
+        [
+            _controls(len(shown)),
+            tag("p", left_out, class_="note") if left_out else "",
+            tag(
+                "table",
+                tag("caption", builder.caption()),
+                tag("thead", tag("tr", *map(_heading, builder.columns()))),
+                *body,
+                id="labelers-table",
+                class_="labelers",
+            ),
+            tag(
+                "p",
+                tag("button", "Show all", type="button", id="show-all"),
+                class_="no-print needs-script",
+                hidden=True,
+            ),
+        ]
+    )
+
+
+def _controls(n: int) -> Html:
+    options = [tag("option", "all findings", value="")]
+    options += [tag("option", each, value=each) for each in SEVERITY]
+    return tag(
+        "div",
+        tag("label", "Search ", tag("input", type="search", id="search", autocomplete="off")),
+        tag("label", "Finding ", tag("select", *options, id="finding")),
+        tag("span", f"{n:,} comparisons", id="shown", role="status"),
+        class_="controls needs-script",
+        hidden=True,
+    )
+
+
+def _heading(column: _Column) -> Html:
+    classes = " ".join(
+        name for name, on in (("numeric", column.numeric), ("extra", column.extra)) if on
+    )
+    return tag(
+        "th",
+        tag("button", column.title, type="button"),
+        scope="col",
+        class_=classes or None,
+        aria_sort="none",
+    )
+
+
+class _Rows:
+    """What rows of one table have in common: their columns, and what was found out elsewhere."""
+
+    def __init__(self, assessment: Assessment, several: bool, gaps: pd.DataFrame) -> None:
+        self.metric = assessment.config.metric
+        self.rate_name, self.rate_counts = rate(assessment.config)
+        self.confidence = assessment.config.confidence
+        self.several = several
+        fidelity = assessment.fidelity
+        self.fidelity = {} if fidelity is None else dict(fidelity)
+        self.diagnostics: dict[str, list[Diagnostic]] = {}
+        for each in assessment.diagnostics:
+            if each.labeler is not None:
+                self.diagnostics.setdefault(each.labeler, []).append(each)
+        first = gaps.iloc[0] if len(gaps) else {"group": "the group", "reference": "the reference"}
+        self.group, self.reference = first["group"], first["reference"]
+        self.rates: dict[str, list[Any]] = {}
+        for row in each_row(gaps.sort_values("group", kind="stable")):
+            self.rates.setdefault(str(row.labeler), []).append(row)
+
+    def caption(self) -> Html:
+        who = "each group" if self.several else str(self.group)
+        compared = (
+            f"Compared: {who} with {self.reference}, by the {self.rate_name} ({self.rate_counts}). "
+        )
+        return join([compared, tag("span", "Choose a name to see more.", class_="no-print")])
+
+    def columns(self) -> list[_Column]:
+        sides = ("group", "reference") if self.several else (self.group, self.reference)
+        columns = [_Column("Labeler")]
+        if self.several:
+            columns.append(_Column("Group"))
+        columns += [_Column("Finding"), _Column("Gap", numeric=True)]
+        columns.append(_Column(f"{self.confidence:.0%} interval", numeric=True, extra=True))
+        columns += [_Column(f"Rate, {side}", numeric=True, extra=True) for side in sides]
+        columns.append(_Column("Labels", numeric=True, extra=True))
+        columns.append(_Column("Checks", extra=True))
+        return columns
+
+    def body(self, number: int, row: Any) -> Html:
+        """Return a row and what is behind it, as one body, so that they move together."""
+        key = f"more-{number}"
+        button = tag(
+            "button",
+            tag("bdi", row.labeler),
+            type="button",
+            class_="name",
+            aria_expanded="false",
+            aria_controls=key,
+        )
+        cells = [tag("th", button, scope="row")]
+        if self.several:
+            cells.append(tag("td", tag("bdi", row.group)))
+        cells += [
+            tag("td", badge(row.finding), data_v=SEVERITY[row.finding]),
+            _number(row.gap, signed(row.gap)),
+            _number(row.ci_low, interval(row.ci_low, row.ci_high), extra=True),
+            _number(row.rate, percent(row.rate), extra=True),
+            _number(row.rate_reference, percent(row.rate_reference), extra=True),
+            _number(row.n_labels, f"{row.n_labels:,}", extra=True),
+        ]
+        found = self.diagnostics_of(row)
+        worst = max((each.level for each in found), key=LEVELS.index, default="ok")
+        cells.append(tag("td", badge(worst), class_="extra", data_v=-LEVELS.index(worst)))
+        more = tag(
+            "tr",
+            tag("td", *self.details(row, found), colspan=len(cells)),
+            id=key,
+            class_="more",
+        )
+        return tag("tbody", tag("tr", *cells), more, class_=row.finding)
+
+    def diagnostics_of(self, row: Any) -> list[Diagnostic]:
+        """Return what was checked about this labeler, in general or in this group."""
+        return [
+            each
+            for each in self.diagnostics.get(str(row.labeler), [])
+            if each.group in {None, row.group, row.reference}
+        ]
+
+    def details(self, row: Any, found: Sequence[Diagnostic]) -> list[Html]:
+        parts = [
+            tag("p", sentence(row.reason)),
+            tag("div", self._rates(row), self._evidence(row), class_="facts"),
+        ]
+        if found:
+            parts.append(
+                tag(
+                    "ul",
+                    *(
+                        tag("li", badge(each.level), " ", sentence(each.sentence))
+                        for each in sorted(found, key=lambda each: -LEVELS.index(each.level))
+                    ),
+                    class_="checks",
+                )
+            )
+        return parts
+
+    def _rates(self, row: Any) -> Html:
+        rows = self.rates[str(row.labeler)]
+        sides = [(each.group, each.rate) for each in rows]
+        sides.append((row.reference, row.rate_reference))
+        lines = [
+            tag(
+                "div",
+                tag("dt", tag("bdi", name)),
+                tag("dd", tag("span", percent(share), class_="value"), _rate_bar(share)),
+            )
+            for name, share in sides
+        ]
+        return tag("div", tag("h3", self.rate_name), tag("dl", *lines), class_="rates")
+
+    def _evidence(self, row: Any) -> Html:
+        right = "no" if self.metric in ("fpr", "tnr") else "yes"
+        auc = self.fidelity.get(row.labeler, math.nan)
+        facts = [
+            ("labels, both sides", f"{row.n_labels:,}"),
+            (f"gold items, {row.group}", f"{row.n_gold:,}"),
+            (f"of these, {right} is right", f"{row.n_gold_positive:,}"),
+            ("standard error", f"{row.std_error:.3f}" if math.isfinite(row.std_error) else "–"),
+            ("p-value, by itself", _p_value(row.p_value)),
+        ]
+        if math.isfinite(auc):
+            facts.append(("decisions predicted, AUC", f"{auc:.2f}"))
+        lines = [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts]
+        return tag("div", tag("h3", "Evidence"), tag("dl", *lines), class_="evidence")
+
+
+def _number(value: float, words: str, *, extra: bool = False) -> Html:
+    key = f"{value:.6g}" if math.isfinite(value) else None
+    return tag("td", words, class_="numeric extra" if extra else "numeric", data_v=key)
+
+
+def _p_value(value: float) -> str:
+    if not math.isfinite(value):
+        return "not tested"
+    return "below 0.0001" if value < 0.0001 else f"{value:.2g}"
+
+
+def _rate_bar(share: float) -> Html:
+    if not math.isfinite(share):
+        return Html("")
+    width = f"{100 * min(max(share, 0.0), 1.0):.1f}%"
+    return tag(
+        "svg",
+        tag("rect", width="100%", height=8, class_="all"),
+        tag("rect", width=width, height=8, class_="part"),
+        class_="bar",
+        height=8,
+        aria_hidden="true",
+    )

@@ -1,0 +1,284 @@
+"""What the report says in its own words: the headline, the assumptions, how to read it.
+
+Everything is written for somebody who was never told how the method works, and may be one of the
+people it is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from mdba_checks.assessment import Assessment
+from mdba_checks.config import CheckConfig, EstimatorName, Metric, Policy
+from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE
+from mdba_checks.verdict import Decision, Verdict
+
+SEVERITY = {BIASED: 0, INCONCLUSIVE: 1, FAIR: 2}
+
+VERDICTS: dict[Verdict, str] = {
+    "pass": "Passed",
+    "annotate": "Annotated",
+    "quarantine": "Quarantined",
+    "block": "Blocked",
+    "inconclusive": "Undecided",
+}
+CONSEQUENCES: dict[Verdict, str] = {
+    "pass": "These labels may train a model.",
+    "annotate": "These labels may be used by training that takes the findings into account.",
+    "quarantine": "These labels may be used without the rows of the biased labelers.",
+    "block": "These labels must not train a model as they are.",
+    "inconclusive": "The labels were stopped, because the evidence does not decide it.",
+}
+_RATES: dict[Metric, tuple[str, str]] = {
+    "tpr": ("true positive rate", "of 100 items where yes is right, how many get a yes"),
+    "fpr": ("false positive rate", "of 100 items where no is right, how many get a yes"),
+    "tnr": ("true negative rate", "of 100 items where no is right, how many get a no"),
+    "fnr": ("false negative rate", "of 100 items where yes is right, how many get a no"),
+}
+ESTIMATORS: dict[EstimatorName, str] = {
+    "mdba_dr": "A model of every labeler's decisions and a model of the right decision, combined "
+    "so that the estimate is right if either of them is.",
+    "mdba": "A model of every labeler's decisions predicts what they would say to the gold items; "
+    "thresholds are set so that it says yes as often as they do.",
+    "mdba_naive": "A model of every labeler's decisions predicts what they would say to the gold "
+    "items, with the threshold 0.5. A baseline: it is known to be less accurate.",
+    "selection_rate": "How often a labeler says yes, without regard to what is right. A baseline: "
+    "groups may rightly differ in how often yes is right, and it cannot tell.",
+    "gold_model": "A model of the right decision, trained on gold alone, takes the place of the "
+    "truth. A baseline: its errors look like the labelers' errors.",
+    "confident_learning": "Labels that look wrong to a model of all labels count as wrong. A "
+    "baseline: a bias that most labelers share looks right to it.",
+}
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """Something that has to hold for the numbers to mean what they say.
+
+    `checks` are the diagnostics that speak of it; without any, nothing in the data can show it.
+    """
+
+    name: str
+    sentence: str
+    checks: tuple[str, ...] = ()
+
+
+ASSUMPTIONS = (
+    Assumption(
+        "The gold decisions are right",
+        "Gold defines what right means here. If the people who made it share a bias, that bias "
+        "counts as right.",
+    ),
+    Assumption(
+        "The columns hold what decisions depend on",
+        "Two items that look alike in the columns count as alike. If labelers saw something that "
+        "is in no column and differs between the groups, it is mistaken for bias, or hides it.",
+    ),
+    Assumption(
+        "There is enough gold in every group",
+        "Few gold items of a group make wide intervals, and below a minimum no finding at all.",
+        ("gold_positives",),
+    ),
+    Assumption(
+        "Gold items are like the items that were labeled",
+        "Gold should be drawn from the same items as the labels. Where it is not, the estimate "
+        "speaks of items that the labeler hardly saw.",
+        ("covariate_shift",),
+    ),
+    Assumption(
+        "The labelers can be predicted",
+        "Labelers and gold mostly judged different items; a model of each labeler bridges the two. "
+        "The less it predicts, the more the interval has to allow for.",
+        ("fidelity",),
+    ),
+    Assumption(
+        "The right decision can be predicted",
+        "A model learns from gold, and from what labelers agree on, how likely yes is right for an "
+        "item that is not in gold.",
+        ("gold_fit",),
+    ),
+    Assumption(
+        "What the models get wrong matters little",
+        "An error is left only where the model of a labeler and the model of the right decision "
+        "are wrong about the same items; this is how large it could be.",
+        ("product_term",),
+    ),
+    Assumption(
+        "The answer does not hang on a setting",
+        "The estimate was made with several values of c; they should agree.",
+        ("c_disagreement",),
+    ),
+    Assumption(
+        "Every row is a decision of its own",
+        "Rows that were sent twice look like more evidence than there is.",
+        ("duplicates",),
+    ),
+    Assumption(
+        "Gold items that were labeled are recognised as such",
+        "They are direct evidence, and count as that only if both tables name the item alike.",
+        ("gold_in_labels",),
+    ),
+)
+
+NOT_SAID = (
+    (
+        "It is about labels, not about intent. A gap says that decisions are wrong more often in "
+        "one group; it does not say why. Guidelines, the screen, the mix of items or fatigue can "
+        "cause it as well as a person can."
+    ),
+    (
+        "It is not about correctness as such. A labeler who is often wrong, but equally often in "
+        "every group, is fair here."
+    ),
+    (
+        "Inconclusive is not fair, and it is not biased. It says that this gold and these labels "
+        "do not decide the question."
+    ),
+    (
+        "Fair means fair within the tolerated gap, on the groups and the rate that were compared. "
+        "Other groups, combinations of groups and other rates may differ."
+    ),
+    (
+        "It speaks of these items in this period. It is no judgement of a person's work elsewhere, "
+        "and no ground for a measure against anybody without hearing them and looking at examples."
+    ),
+)
+
+
+def each_row(gaps: pd.DataFrame) -> list[Any]:
+    """Return the rows as tuples with named fields."""
+    return list(gaps.itertuples(index=False))
+
+
+def by_severity(gaps: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows sorted: biased, inconclusive, fair; the larger gap first within each."""
+    size = gaps["gap"].abs().fillna(-1.0)
+    keys = pd.DataFrame({"finding": gaps["finding"].map(SEVERITY), "size": -size})
+    return gaps.loc[keys.sort_values(["finding", "size"], kind="stable").index]
+
+
+def count_labelers(gaps: pd.DataFrame) -> dict[str, int]:
+    """Return how many labelers have which finding, each counted once, by their worst one.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"labeler": ["a", "a", "b"], "finding": ["fair", "biased", "fair"]})
+    >>> count_labelers(rows)
+    {'biased': 1, 'inconclusive': 0, 'fair': 1}
+    """
+    worst = gaps["finding"].map(SEVERITY).groupby(gaps["labeler"]).min()
+    return {finding: int((worst == rank).sum()) for finding, rank in SEVERITY.items()}
+
+
+def findings(policy: Policy) -> dict[str, str]:
+    """Return what each finding means under a policy."""
+    if policy.decide_on == "estimate":
+        return {
+            BIASED: "the estimate lies beyond the tolerated gap",
+            INCONCLUSIVE: "there is no estimate",
+            FAIR: "the estimate lies within the tolerated gap",
+        }
+    clearly = ", clearly enough for one of many" if policy.correction != "none" else ""
+    return {
+        BIASED: f"the whole interval lies beyond the tolerated gap{clearly}",
+        INCONCLUSIVE: "the evidence does not decide it: neither a suspicion nor an acquittal",
+        FAIR: "the whole interval lies within the tolerated gap",
+    }
+
+
+def sentence(words: object) -> str:
+    """Return words that begin with a capital and end with a stop.
+
+    Examples
+    --------
+    >>> sentence("has no labels for men"), sentence("Well?")
+    ('Has no labels for men.', 'Well?')
+    """
+    known = str(words)
+    return known[:1].upper() + known[1:] + ("" if known.endswith((".", "!", "?", ":")) else ".")
+
+
+def rate(config: CheckConfig) -> tuple[str, str]:
+    """Return the name of the rate that was compared, and what it counts.
+
+    Examples
+    --------
+    >>> rate(CheckConfig(metric="fpr"))
+    ('false positive rate', 'of 100 items where no is right, how many get a yes')
+    """
+    if config.estimator == "selection_rate":
+        said = "yes" if config.metric in ("tpr", "fpr") else "no"
+        return "selection rate", f"of 100 items, how many get a {said}"
+    return _RATES[config.metric]
+
+
+def headline(assessment: Assessment, decision: Decision) -> str:
+    """Return the verdict and its reason in one sentence.
+
+    `assessment` is judged by the decision's policy already.
+    """
+    gaps = assessment.gaps
+    counts = count_labelers(gaps)
+    n = sum(counts.values())
+    limit = f"{100 * decision.policy.max_gap:g} percentage points"
+    who = _sides(gaps)
+    biased, open_ = counts[BIASED], counts[INCONCLUSIVE]
+    if n == 0:
+        why = "there was nothing to compare"
+    elif biased:
+        treat = "treats" if biased == 1 else "treat"
+        why = f"{_of(biased, n)} {treat} {who} differently by more than {limit}"
+    elif open_:
+        why = f"no labeler is shown to be biased, but {_of(open_, n)} cannot be decided"
+        if decision.verdict == "pass":
+            why += ", and the policy lets that pass"
+    elif n == 1:
+        why = f"the labeler treats {who} alike, within {limit}"
+    else:
+        why = f"all {n:,} labelers treat {who} alike, within {limit}"
+    return f"{VERDICTS[decision.verdict]}: {why}."
+
+
+def next_steps(assessment: Assessment, decision: Decision) -> list[str]:
+    """Return what somebody who has the report in hand can do now."""
+    counts = count_labelers(assessment.gaps)
+    steps = []
+    if counts[BIASED]:
+        steps.append(
+            "Look at decisions of the biased labelers together with them. The gap says how large "
+            "the difference is, not why."
+        )
+    if decision.verdict == "block":
+        steps.append("Have the affected items labeled again, or leave these rows out; check again.")
+    if counts[INCONCLUSIVE]:
+        right = "no" if assessment.config.metric in ("fpr", "tnr") else "yes"
+        steps.append(f"Add gold items where {right} is right, or labels, to settle what is open.")
+    return steps or ["Keep this report beside the data."]
+
+
+def listed(names: Iterable[str], most: int = 6) -> str:
+    """Return names in a row, the first few of them.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c", "d"], most=2)
+    'a, b and 2 more'
+    """
+    known = list(names)
+    rest = len(known) - most
+    return ", ".join(known[:most]) + (f" and {rest:,} more" if rest > 0 else "")
+
+
+def _of(part: int, n: int) -> str:
+    return f"{part:,} of {n:,} labeler{'s' if n != 1 else ''}"
+
+
+def _sides(gaps: pd.DataFrame) -> str:
+    pairs = gaps[["group", "reference"]].drop_duplicates()
+    if len(pairs) == 1:
+        return f"{pairs['group'].iloc[0]} and {pairs['reference'].iloc[0]}"
+    return "groups"

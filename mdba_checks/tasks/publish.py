@@ -1,0 +1,112 @@
+"""What others learn of a verdict: artifacts for people, events for automations.
+
+Both happen once per run and content. A flow that is retried, or comes back after a suspension, runs
+these tasks again; they are then found done, and nobody is told the same thing twice.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+from prefect import task
+from prefect.artifacts import create_markdown_artifact, create_table_artifact
+from prefect.cache_policies import DEFAULT
+from prefect.events import emit_event
+from prefect.runtime import flow_run
+
+from mdba_checks.artifacts import artifact_key, labeler_rows, plan_page, verdict_page
+from mdba_checks.tasks.check import judged
+from mdba_checks.tasks.support import JSON, digest, log
+
+Outcome = Literal["passed", "annotated", "quarantined", "blocked", "inconclusive"]
+
+# The default policy: the same inputs in the same run. What is kept is an id or nothing.
+_ONCE_PER_RUN = {"cache_policy": DEFAULT, "persist_result": True, "result_serializer": "json"}
+
+
+@task(name="publish verdict", **_ONCE_PER_RUN)
+def publish_verdict(
+    kept: JSON,
+    policy: JSON | None = None,
+    *,
+    source: str = "labels",
+    waiting: str = "",
+    approval: JSON | None = None,
+    outputs: JSON | None = None,
+) -> list[str]:
+    """Publish the verdict with its plot, the table of labelers, and the plan where one is needed.
+
+    Parameters
+    ----------
+    kept
+        What `assess_labels` returned.
+    policy
+        The policy, as parsed YAML; by default the one in the assessment's settings.
+    source
+        What was checked, by a name that is safe to show; it also names the artifacts.
+    waiting
+        How long a person can decide, such as "24 hours".
+    approval
+        What a person decided.
+    outputs
+        Files that were written, by what they are.
+
+    Returns
+    -------
+    list of str
+        The keys of the artifacts.
+    """
+    assessment, decision = judged(kept, policy)
+    page = verdict_page(
+        assessment, decision, source=source, waiting=waiting, approval=approval, outputs=outputs
+    )
+    keys = [artifact_key("verdict", source), artifact_key("labelers", source)]
+    said = "; ".join(decision.reasons)
+    create_markdown_artifact(page, key=keys[0], description=f"{decision.verdict}: {said}")
+    create_table_artifact(
+        labeler_rows(assessment, decision),
+        key=keys[1],
+        description=f"Gaps of the labelers of {source}, the worst first",
+    )
+    plan = plan_page(assessment)
+    if plan:
+        keys.append(artifact_key("plan", source))
+        create_markdown_artifact(
+            plan, key=keys[-1], description=f"What would settle the open cases of {source}"
+        )
+    return keys
+
+
+@task(name="announce verdict", **_ONCE_PER_RUN)
+def announce(outcome: Outcome, content: str, payload: JSON | None = None) -> str | None:
+    """Emit ``mdba.gate.<outcome>``, once per run, outcome and content.
+
+    Parameters
+    ----------
+    outcome
+        What became of the data set.
+    content
+        The content hash of the labels; with it the resource is called ``mdba.labels.<hash>``.
+    payload
+        What automations need, such as ``released``: the file to train on. Nobody should find
+        anything secret there.
+    """
+    # An id made of the run and the outcome: should the process die between the event and the note
+    # that it was sent, the server recognises the second one.
+    own = uuid5(NAMESPACE_URL, f"mdba:{flow_run.id}:{outcome}:{content}:{digest(payload)}")
+    event = emit_event(
+        f"mdba.gate.{outcome}",
+        resource={"prefect.resource.id": f"mdba.labels.{content}"},
+        payload=payload or {},
+        id=own,
+    )
+    _tell(event, outcome)
+    return str(own)
+
+
+def _tell(event: Any, outcome: str) -> UUID | None:
+    if event is None:
+        log().warning("the event mdba.gate.%s could not be sent: nothing listens", outcome)
+        return None
+    return UUID(str(event.id))

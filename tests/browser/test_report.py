@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from mdba_checks import CheckConfig, assess, gate
+from mdba_checks.report import render
+from mdba_checks.simulation import simulate
+from tests.report.builders import NASTY, SHARES, check, many
+
+PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "has_touch": True}
+LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+SIDEWAYS = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+
+
+@pytest.fixture(scope="module")
+def report() -> str:
+    """The report of a check with models: it has all sections."""
+    made = simulate(
+        n_items=4_000, n_labelers=6, tprs=[0.4, 0.55, 0.8, 0.85, 0.93, 0.95], gold_per_group=150
+    )
+    assessment = assess(made.labels, made.gold, CheckConfig(reference="men"))
+    return render(assessment, gate(assessment))
+
+
+@pytest.fixture(scope="module")
+def crowd() -> str:
+    """The report of 2,000 labelers."""
+    return render(*many(2_000))
+
+
+@pytest.mark.parametrize("options", [{}, PHONE, {"color_scheme": "dark"}])
+def test_it_opens_from_disk_with_verdict_and_plot_and_asks_for_nothing(
+    open_report, report, options
+):
+    opened = open_report(report, **options)
+    page = opened.page
+    assert page.locator("h1").inner_text().startswith("Blocked: ")
+    assert page.locator("h1").bounding_box()["y"] < 200
+    plot = page.locator("svg.forest")
+    assert plot.is_visible()
+    assert plot.locator("g.row").count() == 6
+    for mark in plot.locator(".marker").all():
+        assert mark.bounding_box()["width"] > 5
+    page.mouse.wheel(0, 10_000)
+    page.wait_for_timeout(100)
+    assert opened.requests == [opened.url]
+    assert opened.complaints == []
+    assert not page.evaluate(SIDEWAYS)
+
+
+def test_marks_stand_where_the_numbers_are(open_report):
+    # Gaps of -0.4 and +0.2: with the zero line they fix the scale, and the third must fit it.
+    shares = {
+        "a": {"women": (800, 4000), "men": (2400, 4000)},
+        "b": {"women": (2400, 4000), "men": (1600, 4000)},
+        "c": {"women": (1200, 4000), "men": (1600, 4000)},
+    }
+    page = open_report(render(*check(shares))).page
+
+    def middle(selector: str) -> float:
+        box = page.locator(selector).first.bounding_box()
+        return box["x"] + box["width"] / 2
+
+    zero = middle("svg.forest line.zero")
+    at = {
+        row.locator("text").first.inner_html(): row.locator(".marker").bounding_box()
+        for row in page.locator("svg.forest g.row").all()
+    }
+    place = {name: box["x"] + box["width"] / 2 - zero for name, box in at.items()}
+    unit = (place["b"] - place["a"]) / 0.6
+    assert place["a"] == pytest.approx(-0.4 * unit, abs=1)
+    assert place["b"] == pytest.approx(0.2 * unit, abs=1)
+    assert place["c"] == pytest.approx(-0.1 * unit, abs=1)
+
+
+def test_headings_sort_up_and_down_and_say_so(open_report):
+    opened = open_report(render(*check()))
+    page = opened.page
+    heading = page.locator("#labelers-table thead th", has_text="Gap")
+    assert opened.names() == ["Ada", "Cleo", "Ben"]
+    heading.locator("button").click()
+    assert heading.get_attribute("aria-sort") == "ascending"
+    assert opened.names() == ["Ada", "Cleo", "Ben"]  # -0.40, -0.15, -0.01
+    heading.locator("button").click()
+    assert heading.get_attribute("aria-sort") == "descending"
+    assert opened.names() == ["Ben", "Cleo", "Ada"]
+    page.locator("#labelers-table thead button", has_text="Labeler").click()
+    assert heading.get_attribute("aria-sort") == "none"
+    assert opened.names() == ["Ada", "Ben", "Cleo"]
+
+
+def test_names_sort_like_numbers_and_the_unknown_stands_last(open_report):
+    shares = {f"L{number}": SHARES["Ada"] for number in (10, 9, 100)}
+    opened = open_report(render(*check(shares | {"Eve": {"women": (5, 40)}})))
+    for title, wanted in (
+        ("Labeler", ["Eve", "L9", "L10", "L100"]),
+        ("Rate, men", ["L9", "L10", "L100", "Eve"]),
+    ):
+        opened.page.locator("#labelers-table thead button", has_text=title).click()
+        assert opened.names() == wanted
+    opened.page.locator("#labelers-table thead button", has_text="Rate, men").click()
+    assert opened.names()[-1] == "Eve"
+
+
+def test_search_and_filter_narrow_the_table(open_report, crowd):
+    opened = open_report(crowd)
+    page = opened.page
+    assert len(opened.names()) == 50
+    page.get_by_label("Search").fill("WORKER 19")
+    assert page.locator("#shown").inner_text() == "50 shown, 100 found, 2,000 in all"
+    page.get_by_label("Search").fill("1987")
+    assert opened.names() == ["worker 1987"]
+    page.get_by_label("Search").fill("nobody")
+    assert opened.names() == []
+    page.get_by_label("Search").fill("")
+    page.get_by_label("Finding").select_option("biased")
+    assert set(page.locator("tbody:visible").evaluate_all("all => all.map(b => b.className)")) == {
+        "biased"
+    }
+
+
+def test_2000_labelers_render_and_sort_in_under_two_seconds(open_report, crowd):
+    began = time.perf_counter()
+    opened = open_report(crowd)
+    page = opened.page
+    page.get_by_role("button", name="Show all 2,000").click()
+    assert page.locator("tbody.biased, tbody.inconclusive, tbody.fair").last.is_visible()
+    rendered = time.perf_counter() - began
+    button = page.locator("#labelers-table thead button", has_text="Gap")
+    began = time.perf_counter()
+    button.click()
+    # Two frames: the first one after the click has been laid out and painted by then.
+    page.evaluate(
+        "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
+    took = time.perf_counter() - began
+    gaps = page.locator("tbody > tr:first-child > td:nth-child(3)").evaluate_all(
+        "all => all.map(cell => Number(cell.dataset.v))"
+    )
+    assert len(gaps) == 2_000
+    assert gaps == sorted(gaps)
+    assert rendered < 2
+    assert took < 2
+
+
+def test_a_name_opens_what_is_known_by_mouse_and_by_keyboard(open_report):
+    page = open_report(render(*check())).page
+    button = page.get_by_role("button", name="Ada")
+    more = page.locator(f"#{button.get_attribute('aria-controls')}")
+    assert not more.is_visible()
+    button.click()
+    assert button.get_attribute("aria-expanded") == "true"
+    assert "women\n20%" in more.inner_text()
+    button.press("Enter")
+    assert not more.is_visible()
+    page.locator("#finding").focus()
+    for _ in range(8):  # seven headings, then the first name
+        page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    assert more.is_visible()
+
+
+def test_nothing_in_names_groups_or_columns_runs(open_report):
+    shares = {name: {NASTY[0]: (80, 400), "men": (240, 400)} for name in NASTY}
+    opened = open_report(render(*check(shares, rename={"x": NASTY[1]})))
+    page = opened.page
+    for button in page.locator("button.name").all():
+        button.hover()
+        button.click()
+    for button in page.locator("#labelers-table thead button").all():
+        button.click()
+    page.get_by_label("Search").fill(NASTY[0])
+    assert opened.names() == [NASTY[0]]
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("img, iframe, object, embed").count() == 0
+    assert page.locator("script").count() == 1
+    assert opened.requests == [opened.url]
+    assert opened.complaints == []
+
+
+@pytest.mark.parametrize("options", [{}, PHONE, {"color_scheme": "dark"}])
+def test_axe_finds_no_violation_of_level_a_or_aa(open_report, report, options):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    page = open_report(report, **options).page
+    for button in page.locator("button.name").all()[:2]:
+        button.click()
+    page.locator("#labelers-table thead button").first.click()
+    found = axe.Axe().run(page, options={"runOnly": {"type": "tag", "values": LEVELS}})
+    assert found.response["passes"], "axe has looked at the page"
+    assert found.violations_count == 0, found.generate_report()
+
+
+def test_without_scripts_everything_is_there(open_report):
+    page = open_report(render(*check()), java_script_enabled=False).page
+    assert page.locator("tr.more").count() == 3
+    assert all(row.is_visible() for row in page.locator("tr.more").all())
+    assert not page.locator(".controls").is_visible()
+
+
+def test_paper_shows_the_reasons_of_whoever_is_called_biased_and_no_controls(open_report):
+    page = open_report(render(*check()), color_scheme="dark").page
+    page.emulate_media(media="print")
+    assert page.locator("tbody.biased tr.more").is_visible()
+    assert not page.locator("tbody.fair tr.more").is_visible()
+    assert not page.get_by_label("Search").is_visible()
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert background == "rgb(255, 255, 255)"
+    assert page.pdf(format="A4").startswith(b"%PDF")

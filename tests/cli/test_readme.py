@@ -1,0 +1,117 @@
+"""What the README shows is what happens.
+
+`python tests/cli/test_readme.py` runs the commands of the README again and writes their output
+into it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from mdba_checks.config import CheckConfig
+
+PATH = Path(__file__).parents[2] / "README.md"
+README = PATH.read_text(encoding="utf-8")
+TYPED = re.compile(r"(?<=^```text\n)\$ (.*?)\n.*?(?=^```)", re.MULTILINE | re.DOTALL)
+
+
+def block(language: str, holding: str) -> str:
+    """Return the fenced block in a language that holds a text."""
+    blocks = re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    (found,) = (each for each in blocks if holding in each)
+    return found
+
+
+@pytest.fixture(scope="module")
+def demo_folder(tmp_path_factory) -> Path:
+    """Return a folder in which the demo was made, as big as a user gets it."""
+    from mdba_checks.cli import demo
+
+    folder = tmp_path_factory.mktemp("readme")
+    (folder / "mdba-demo").mkdir()
+    demo._write(folder / "mdba-demo", seed=0)
+    return folder
+
+
+def findings(text: str) -> dict[str, str]:
+    found = re.findall(r"^(\w+) +women .*?(biased|inconclusive|fair)$", text, re.MULTILINE)
+    return dict(found)
+
+
+def test_the_python_example_runs_and_stops_training(demo_folder, monkeypatch, capsys):
+    monkeypatch.chdir(demo_folder)
+    code = compile(block("python", "assess("), "README.md", "exec")
+    with pytest.raises(SystemExit, match="3 labelers biased beyond"):
+        exec(code, {})  # noqa: S102  our own README
+    assert "Ada" in capsys.readouterr().out
+
+
+def test_the_demo_in_the_readme_is_the_demo(demo_folder, mdba, monkeypatch):
+    monkeypatch.chdir(demo_folder)
+    shown = block("text", "$ make demo")
+    run = mdba("demo", COLUMNS="80")
+    assert findings(run.out) == findings(shown)
+    assert len(findings(shown)) == 8
+    sections = ("Verdict: BLOCK", "What to do next", "Try it yourself", "exit code 0")
+    for text in (run.out, shown):
+        assert all(section in text for section in sections)
+
+
+def test_the_error_in_the_readme_is_the_error(demo_folder, mdba, monkeypatch):
+    monkeypatch.chdir(demo_folder)
+    command, said = block("text", "--label lable").strip().splitlines()
+    assert mdba(*shlex.split(command)[2:]).err == said + "\n"
+
+
+def test_the_json_in_the_readme_has_the_keys_it_has(demo_folder, mdba, monkeypatch):
+    monkeypatch.chdir(demo_folder)
+    command, *shown = block("text", "--json - | head").strip().splitlines()
+    run = mdba(*shlex.split(command.split("|")[0])[2:])
+    keys = [re.sub(r":.*", "", line) for line in shown[:-1]]
+    assert keys == [re.sub(r":.*", "", line) for line in run.out.splitlines()[: len(keys)]]
+
+
+def test_the_settings_in_the_readme_are_valid(tmp_path):
+    (tmp_path / "mdba.yaml").write_text(block("yaml", "columns:"), encoding="utf-8")
+    config = CheckConfig.from_yaml(tmp_path / "mdba.yaml")
+    assert config.columns.labeler == "recruiter"
+
+
+def test_every_flag_in_the_readme_exists(mdba):
+    known = mdba("check", "--help").out
+    for flag in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README)):
+        assert f"{flag} " in known, flag
+
+
+def renew() -> None:
+    """Write what the commands print today into the README."""
+
+    def again(match: re.Match[str]) -> str:
+        command, _, head = match[1].partition(" | head -")
+        program = shlex.split(command.replace("make demo", "mdba demo"))[1:]
+        done = subprocess.run(
+            [sys.executable, "-c", "from mdba_checks.cli import main; main()", *program],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(PATH.parent), "COLUMNS": "80"},
+            check=True,
+        )
+        lines = (done.stdout or done.stderr).splitlines()
+        shown = [*lines[: int(head)], "…"] if head else lines
+        return "\n".join([f"$ {match[1]}", *shown, ""])
+
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        PATH.write_text(TYPED.sub(again, README), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    renew()

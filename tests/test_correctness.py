@@ -1,0 +1,127 @@
+"""g, the probability that yes is right: calibrated, honest on gold, fair to weights and codes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+
+from mdba_checks.correctness import Correctness, fit_correctness
+
+
+def make_gold(seed: int, n: int = 800) -> dict[str, np.ndarray]:
+    """Return gold whose answers follow from two scores, differently in the two groups."""
+    rng = np.random.default_rng(seed)
+    group = np.arange(n) % 2
+    scores = rng.normal(0, 2, (n, 2))
+    chance = expit(np.where(group == 1, 0.8 * scores[:, 0] - 1, 0.3 * scores[:, 0] + scores[:, 1]))
+    return {
+        "scores": scores,
+        "group": group,
+        "correct": (rng.random(n) < chance).astype(int),
+        "item": rng.permutation(n),
+        "weight": np.ones(n),
+        "chance": chance,
+    }
+
+
+def fit(gold: dict[str, np.ndarray], **changes: np.ndarray) -> Correctness:
+    given = {**gold, **changes}
+    names = ("scores", "group", "correct", "item", "weight")
+    return fit_correctness(*(given[name] for name in names), n_groups=2, seed=0)
+
+
+def test_g_is_near_the_truth_on_gold_and_elsewhere():
+    gold, elsewhere = make_gold(1), make_gold(2)
+    g = fit(gold)
+    assert np.abs(g.on_gold - gold["chance"]).mean() < 0.06
+    assert np.abs(g(elsewhere["scores"], elsewhere["group"]) - elsewhere["chance"]).mean() < 0.06
+
+
+def test_with_much_gold_it_is_a_logistic_regression_in_each_group():
+    gold = make_gold(3, n=20_000)
+    g = fit(gold)(gold["scores"], gold["group"])
+    for group in (0, 1):
+        own = gold["group"] == group
+        model = LogisticRegression(C=np.inf).fit(gold["scores"][own], gold["correct"][own])
+        expected = model.predict_proba(gold["scores"][own])[:, 1]
+        np.testing.assert_allclose(g[own], expected, atol=0.01)
+
+
+def test_on_gold_every_answer_is_foretold_by_models_that_did_not_see_it():
+    """Answers by coin and many scores to remember them by: out of fold there is nothing to see."""
+    rng = np.random.default_rng(4)
+    scores = rng.normal(size=(160, 25))
+    correct = np.arange(160) // 2 % 2
+    gold = {**make_gold(4, n=160), "scores": scores, "correct": correct}
+    g = fit(gold)
+    assert roc_auc_score(correct, g.on_gold) < 0.6
+    assert roc_auc_score(correct, g(scores, gold["group"])) > 0.7  # in sample there is
+
+
+def test_turning_an_answer_round_hardly_moves_the_g_of_its_own_item():
+    """Both rows of the item are held out together, so only what all gold shares can move."""
+    gold = make_gold(5, n=200)
+    item = np.repeat(np.arange(100), 2)
+    here = item == 7
+    correct = np.where(here, 1 - gold["correct"], gold["correct"])
+    before, after = fit(gold, item=item), fit(gold, item=item, correct=correct)
+    own = np.abs(after.on_gold - before.on_gold)[here].max()
+    seen = np.abs(after(gold["scores"], gold["group"]) - before(gold["scores"], gold["group"]))
+    assert own < 0.1 * seen[here].max()
+
+
+@pytest.mark.parametrize("scale", [0.01, 500.0])
+def test_only_the_ratio_of_weights_matters(scale):
+    gold = make_gold(6, n=150)
+    weight = np.random.default_rng(7).uniform(0.5, 2, 150)
+    one, other = fit(gold, weight=weight), fit(gold, weight=weight * scale)
+    np.testing.assert_allclose(other.on_gold, one.on_gold, atol=0.01)
+
+
+def test_a_weight_of_three_pulls_like_three_rows():
+    gold = make_gold(8, n=300)
+    heavy = gold["scores"][:, 0] > 0
+    weighted = fit(gold, weight=np.where(heavy, 3.0, 1.0))
+    index = np.concatenate([np.arange(300), *[np.flatnonzero(heavy)] * 2])
+    repeated = fit({name: values[index] for name, values in gold.items()})
+    np.testing.assert_allclose(
+        weighted(gold["scores"], gold["group"]),
+        repeated(gold["scores"], gold["group"]),
+        atol=0.03,
+    )
+
+
+def test_swapping_the_codes_of_groups_changes_nothing():
+    gold = make_gold(9)
+    elsewhere = make_gold(10)
+    one, other = fit(gold), fit(gold, group=1 - gold["group"])
+    np.testing.assert_allclose(
+        one(elsewhere["scores"], elsewhere["group"]),
+        other(elsewhere["scores"], 1 - elsewhere["group"]),
+        atol=1e-9,
+    )
+
+
+def test_scores_of_any_unit_give_the_same():
+    gold = make_gold(11)
+    one, other = fit(gold), fit(gold, scores=gold["scores"] * [1000, 0.001] + [5, -7])
+    np.testing.assert_allclose(other.on_gold, one.on_gold, atol=1e-7)
+
+
+def test_a_constant_score_and_a_group_with_one_answer_only_do_no_harm():
+    gold = make_gold(12, n=100)
+    scores = np.column_stack([gold["scores"], np.full(100, 3.0)])
+    correct = np.where(gold["group"] == 1, 1, gold["correct"])
+    g = fit(gold, scores=scores, correct=correct)
+    assert np.isfinite(g.on_gold).all()
+    assert g.on_gold[gold["group"] == 1].min() > 0.5
+    assert ((g.on_gold > 0) & (g.on_gold < 1)).all()
+
+
+def test_a_handful_of_gold_stays_near_the_share_of_yes():
+    gold = make_gold(13, n=6)
+    g = fit(gold, correct=np.array([1, 1, 0, 1, 0, 0]))
+    assert ((g.on_gold > 0.03) & (g.on_gold < 0.97)).all()
