@@ -16,6 +16,7 @@ from prefect import flow
 from prefect.states import Completed, Failed, State
 
 from mdba_checks.config import CheckConfig
+from mdba_checks.errors import InputError
 from mdba_checks.tables import source_name
 from mdba_checks.tasks import (
     Outcome,
@@ -73,6 +74,8 @@ def label_bias_gate(
     source = source_name(labels)
     if output is not None:
         check_output(output, labels, gold)
+    elif settings.policy.mode == "quarantine" or settings.policy.on_block == "approve":
+        raise InputError("this policy may release a part of the labels: give an output for it")
     prints = fingerprint(labels, gold, values)
     kept = assess_labels(labels, gold, values, prints)
     record = decide(kept, policy)
@@ -98,9 +101,7 @@ def label_bias_gate(
 
     files: dict[str, Any] = {}
     if output is not None and outcome not in STOPPED:
-        files = write_outputs(
-            labels, gold, kept, policy, output, approval=approval, force=force
-        )
+        files = write_outputs(labels, gold, kept, policy, output, approval=approval, force=force)
         if "refused" in files:
             outcome, message = "blocked", files.pop("refused")
     publish_verdict(kept, policy, source=source, approval=approval, outputs=files)

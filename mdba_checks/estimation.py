@@ -323,9 +323,12 @@ def _fidelity(evidence: Evidence) -> Fidelity:
     count = np.bincount(evidence.place)
     positive = np.bincount(evidence.place, evidence.decision)
     order = np.lexsort((evidence.f, evidence.place))
-    rank = np.empty(len(order))
     starts = np.cumsum(count) - count
-    rank[order] = np.arange(len(order)) - np.repeat(starts, count) + 1
+    place = np.arange(len(order)) - np.repeat(starts, count) + 1
+    f, who = evidence.f[order], evidence.place[order]
+    tie = np.cumsum((np.diff(f, prepend=-1) != 0) | (np.diff(who, prepend=-1) != 0)) - 1
+    rank = np.empty(len(order))  # equal scores share the mean of their ranks
+    rank[order] = (np.bincount(tie, place) / np.bincount(tie))[tie]
     rank_sum = np.bincount(evidence.place, rank * evidence.decision)
     with np.errstate(invalid="ignore", divide="ignore"):
         pairs = positive * (count - positive)

@@ -84,8 +84,10 @@ class Grading:
         The sentence about a row and column that is not in order.
     summary, worst
         The sentence about everybody, and its number.
-    show_all
-        Whether rows and columns in order are shown as well.
+    shown
+        Where a record is made; by default wherever something is not in order.
+    blocks
+        Whether a serious level about a labeler stands in the way of a finding.
     """
 
     check: str
@@ -96,7 +98,8 @@ class Grading:
     words: Callable[[int, int], str]
     summary: str | None = None
     worst: float = float("nan")
-    show_all: bool = False
+    shown: BoolArray | None = None
+    blocks: bool = True
 
     def records(self, measures: Measures) -> Iterator[Diagnostic]:
         """Yield the summary, then what is not in order."""
@@ -110,7 +113,7 @@ class Grading:
             "contrasts": [measures.groups[each.group] for each in measures.contrasts],
             "none": [None],
         }
-        shown = np.isfinite(self.value) if self.show_all else self.level > OK
+        shown = self.level > OK if self.shown is None else self.shown
         for row, column in np.argwhere(shown).tolist():
             yield Diagnostic(
                 self.check,
@@ -179,10 +182,16 @@ def _covariate_shift(measures: Measures) -> tuple[Grading, Grading]:
         clear = p_value < SHIFT_CHANCE / n_tests
         return _levels(clear & (auc >= SHIFT_LOOK), clear & (auc >= SHIFT_SERIOUS))
 
-    of_all = level(shift.auc_of_all, shift.p_value_of_all)[None]
     own = level(shift.auc, shift.p_value)
-    # Where gold is unlike everybody's items, that is said once, not about every labeler.
-    own = np.where(own > of_all, own, OK)
+    judged = np.isfinite(shift.auc)
+    of_all = level(shift.auc_of_all, shift.p_value_of_all)
+    # Gold is unlike everybody's items where it is unlike those of most labelers, one by one.
+    most = judged.sum(axis=0) / 2
+    shared = sum(((own >= each).sum(axis=0) >= most).astype(int) for each in (LOOK, SERIOUS))
+    of_all = np.minimum(of_all, shared)
+    # That is said once; and it is all that is known of labelers with few items.
+    shown = own > of_all
+    effective = np.where(judged, own, np.where(measures.n_labels > 0, of_all, OK))
 
     def differ(auc: float, group: str, whose: str, graded: int) -> str:
         then = {LOOK: ": gold may not stand for them", SERIOUS: ": gold cannot stand for them"}
@@ -191,41 +200,48 @@ def _covariate_shift(measures: Measures) -> tuple[Grading, Grading]:
             f"{group} (two-sample AUC {auc:.2f}; 0.5 means alike){then.get(graded, '')}"
         )
 
-    seen = np.concatenate([shift.auc_of_all[np.isfinite(shift.auc_of_all)], shift.auc[own > OK]])
+    seen = np.concatenate([shift.auc_of_all[np.isfinite(shift.auc_of_all)], shift.auc[shown]])
     worst = float(seen.max(initial=0.5))
     if of_all.max() > OK:
         summary = f"the labeled items differ from the gold items (two-sample AUC up to {worst:.2f})"
-    elif own.max() > OK:
+    elif shown.any():
         summary = (
             f"the items of {_concerned(own)} differ from the gold items "
             f"(two-sample AUC up to {worst:.2f})"
         )
     else:
         summary = f"labeled items and gold items are alike (two-sample AUC at most {worst:.2f})"
-    per_labeler = Grading(
-        "covariate_shift",
-        shift.auc,
-        own,
-        per_labeler=True,
-        columns="groups",
-        words=lambda row, column: differ(
-            shift.auc[row, column], measures.groups[column], "the labeler's", own[row, column]
-        ),
-    )
+
+    def words(row: int, column: int) -> str:
+        auc, group = shift.auc[row, column], measures.groups[column]
+        if judged[row, column]:
+            return differ(auc, group, "the labeler's", own[row, column])
+        return differ(shift.auc_of_all[column], group, "the labeled", of_all[column])
+
     together = Grading(
         "covariate_shift",
         shift.auc_of_all[None],
-        of_all,
+        of_all[None],
         per_labeler=False,
         columns="groups",
         words=lambda _, column: differ(
-            shift.auc_of_all[column], measures.groups[column], "the labeled", of_all[0, column]
+            shift.auc_of_all[column], measures.groups[column], "the labeled", of_all[column]
         ),
+        shown=np.isfinite(shift.auc_of_all)[None],
+        blocks=False,
+    )
+    one_by_one = Grading(
+        "covariate_shift",
+        shift.auc,
+        effective,
+        per_labeler=True,
+        columns="groups",
+        words=words,
         summary=summary,
         worst=worst,
-        show_all=True,
+        shown=shown,
     )
-    return together, per_labeler
+    return one_by_one, together
 
 
 def _fidelity(measures: Measures) -> Grading | None:
@@ -290,6 +306,7 @@ def _gold_positives(measures: Measures, policy: Policy) -> Grading:
         words=words,
         summary=f"gold items where {measures.right} is right: {shown}{more}",
         worst=float(count.min()),
+        blocks=False,  # the policy's limit is an obstacle of its own
     )
 
 

@@ -33,8 +33,7 @@ def obstacles(measures: Measures, policy: Policy) -> tuple[str, ...]:
     _too_little(texts, measures, policy)
     if policy.on_serious == "inconclusive":
         for grading in grade(measures, policy):
-            # Too few gold items have a limit of their own in the policy, and were seen to above.
-            if grading.check != "gold_positives":
+            if grading.per_labeler and grading.blocks:
                 _serious(texts, grading, measures)
     return tuple(texts.ravel())
 
@@ -64,7 +63,7 @@ def _too_little(texts: np.ndarray, measures: Measures, policy: Policy) -> None:
                     f"{measures.right} is right; at least {least} are needed "
                     "(policy.min_gold_positives)"
                 )
-                _put(texts, np.ones(len(texts), dtype=bool), column, text)
+                _put(texts, np.full(len(texts), fill_value=True), column, text)
         for row in one_sided:
             said = "yes" if positive[row] else "no"
             if texts[row, column] == "":
@@ -81,11 +80,7 @@ def _serious(texts: np.ndarray, grading: Grading, measures: Measures) -> None:
         level = grading.level[:, of_grading]
         for row in np.flatnonzero((level == SERIOUS).any(axis=1)):
             place = int(of_grading[int(np.argmax(level[row] == SERIOUS))])
-            text = grading.words(int(row), place)
-            if grading.per_labeler:
-                texts[row, column] = texts[row, column] or text
-            else:
-                _put(texts, np.ones(len(texts), dtype=bool), column, text)
+            texts[row, column] = texts[row, column] or grading.words(int(row), place)
 
 
 def _columns(grading: Grading, measures: Measures, column: int) -> IntArray:

@@ -30,8 +30,8 @@ _RIDGE = 0.05
 _TAIL = 0.025
 # Fewer items than this, on either side, and the p-value is not to be trusted.
 _LEAST_ITEMS = 20
-# A covariance does not get better by more rows than this.
-_COVARIANCE_ROWS = 50_000
+# The spread of items does not become better known by more than these.
+_SPREAD_ROWS, _SPREAD_LABELERS = 50_000, 2_500
 _SLICE_ROWS = 50_000
 
 
@@ -73,16 +73,17 @@ def measure_shift(data: Data) -> Shift:
     """
     labels, gold = data.labels, data.gold
     n_groups = len(data.groups)
-    stride = -(-len(labels) // _COVARIANCE_ROWS)
-    scale = _Scale.of(np.concatenate([labels.linear[::stride], gold.linear]))
+    seen = _sample(labels.labeler)
+    scale = _Scale.of(np.concatenate([labels.linear[seen], gold.linear]))
     gold_features = scale(gold.linear)
     gold_mean, gold_size = _means(gold_features, gold.group, gold.weight, n_groups)
-    sample, sample_group = scale(labels.linear[::stride]), labels.group[::stride]
-    sample_mean, _ = _means(sample, sample_group, np.ones(len(sample)), n_groups)
-    metric = _Metric.of(
-        np.concatenate([sample - sample_mean[sample_group], gold_features - gold_mean[gold.group]])
+    sample, sample_group = scale(labels.linear[seen]), labels.group[seen]
+    sample_cell = labels.labeler[seen].astype(np.int64) * n_groups + sample_group
+    gold_spread = _covariance(gold_features, gold.group, gold.weight)
+    metric, metric_of_all = (
+        _Metric.between(_covariance(sample, cell, np.ones(len(sample))), gold_spread)
+        for cell in (sample_cell, sample_group)
     )
-
     shape = len(data.labelers), n_groups
     auc, p_value = np.full(shape, np.nan), np.full(shape, np.nan)
     total, count = np.zeros_like(gold_mean), np.zeros(n_groups)
@@ -97,7 +98,7 @@ def measure_shift(data: Data) -> Shift:
         auc[first:last], p_value[first:last] = metric.compare(summed, size, gold_mean, gold_size)
         total += summed.sum(axis=0)
         count += size.sum(axis=0)
-    of_all = metric.compare(total[None], count[None], gold_mean, gold_size)
+    of_all = metric_of_all.compare(total[None], count[None], gold_mean, gold_size)
     return Shift(auc, p_value, of_all[0][0], of_all[1][0])
 
 
@@ -134,9 +135,9 @@ class _Metric:
     weights: FloatArray  # of the chi-square variables that make up a distance under chance
 
     @classmethod
-    def of(cls, centred: FloatArray) -> _Metric:
-        covariance = centred.T @ centred / max(len(centred), 1)
-        values, vectors = np.linalg.eigh(covariance)
+    def between(cls, one: FloatArray, other: FloatArray) -> _Metric:
+        """Measure in the mean of two covariances, as discriminant analysis does."""
+        values, vectors = np.linalg.eigh((one + other) / 2)
         values = np.maximum(values, 0.0)
         return cls(vectors / np.sqrt(values + _RIDGE), values / (values + _RIDGE))
 
@@ -154,6 +155,26 @@ class _Metric:
             # A weighted sum of chi-squares, by a single one with the same mean and variance.
             p_value = chi2.sf(distance / chance * mean / square, mean**2 / square)
         return auc, np.where(enough & (square == 0), 1.0, p_value)
+
+
+def _sample(labeler: IntArray) -> IntArray:
+    """Return rows to learn the spread of items from: not too many, but enough of each labeler."""
+    labelers = -(-(int(labeler[-1]) + 1) // _SPREAD_LABELERS)
+    rows = np.flatnonzero(labeler % labelers == 0)
+    return rows[:: -(-len(rows) // _SPREAD_ROWS)]
+
+
+def _covariance(features: FloatArray, cell: IntArray, weight: FloatArray) -> FloatArray:
+    """Return the covariance within cells; where cells hold a row or two each, that of all rows."""
+    _, cell = np.unique(cell, return_inverse=True)
+    if cell.max() + 1 > len(cell) / 2:
+        cell = np.zeros_like(cell)
+    mean, size = _means(features, cell, weight, int(cell.max()) + 1)
+    centred = features - mean[cell]
+    # Each cell's own mean takes one of its rows.
+    freedom = np.maximum(1 - len(size) / max(size.sum(), 1.0), 0.5)
+    covariance: FloatArray = (centred.T * weight) @ centred / weight.sum() / freedom
+    return covariance
 
 
 def _means(

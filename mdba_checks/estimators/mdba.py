@@ -41,9 +41,10 @@ def _accepted(evidence: Evidence, c: float) -> FloatArray:
     start = 0
     for number, end in enumerate(ends):
         labeler, group = divmod(number, evidence.n_groups)
-        if end > start:
+        wanted = c * positives[labeler, group]
+        # More predicted positives than rows: no threshold satisfies c, and nothing can be said.
+        if start < end and wanted <= end - start:
             scores = evidence.f[order[start:end]]
-            wanted = min(c * positives[labeler, group], float(end - start))
             gold_scores = evidence.f_gold[labeler, members[group]]
             accepted[labeler, members[group]] = predict_share(scores, gold_scores, wanted)
         start = end
@@ -96,7 +97,7 @@ def _rates(evidence: Evidence, accepted: FloatArray) -> Rates:
             rate[:, code] = (accepted[:, here] * share[here]).sum(axis=1) if len(here) else np.nan
         mass = prevalence * evidence.n_labels
         # The labeler's own items are a sample too: they hold about `mass` positives.
-        smoothed = (rate * mass + 1) / (mass + 2)
+        smoothed = (np.clip(rate, 0, 1) * mass + 1) / (mass + 2)  # with c < 1 it may exceed 1
         own_variance = np.where(mass > 0, smoothed * (1 - smoothed) / np.maximum(mass, 1), np.nan)
         influence = np.where(
             gold.correct == 1, (accepted - rate[:, gold.group]) * np.nan_to_num(share), 0.0

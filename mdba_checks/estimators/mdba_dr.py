@@ -6,8 +6,8 @@ is seen on gold and weighted by f, the labeler's probability to accept::
 
     rate = (mean_S[g Y'] + mean_G[f (Y - g)]) / (mean_S[g] + mean_G[Y - g])      within a group
 
-Where the labeler also decided on a gold item, that decision replaces f: it is direct evidence, and
-for it no model of the labeler has to be right.
+Where the labeler also decided on a gold item, the right label replaces g on that row and the decision
+replaces f on that item: it is direct evidence, and no model has to be right for it.
 """
 
 from __future__ import annotations
@@ -27,21 +27,25 @@ def estimate(evidence: Evidence) -> Rates:
     """Estimate the rate of every labeler in every group."""
     gold, n_groups = evidence.gold, evidence.n_groups
     f_gold = evidence.on_gold(evidence.f_gold)
+    right, unknown = _right(evidence)
     residual = gold.correct - gold.g
     group_weight = np.bincount(gold.group, gold.weight, minlength=n_groups)
     with np.errstate(invalid="ignore", divide="ignore"):
         share = gold.weight / group_weight[gold.group]  # of a gold item in the mean of its group
-        found = evidence.cell_mean(evidence.g * evidence.decision)
-        found += _by_group(f_gold * (share * residual), gold.group, n_groups)
-        mass = evidence.cell_mean(evidence.g) + _by_group(
+        # What g gets wrong matters on those rows only whose right answer is not known.
+        open_share = evidence.cell_mean(unknown)
+        missed = _by_group(f_gold * (share * residual), gold.group, n_groups)
+        found = evidence.cell_mean(right * evidence.decision) + open_share * missed
+        mass = evidence.cell_mean(right) + open_share * _by_group(
             (share * residual)[None], gold.group, n_groups
         )
         rate = np.clip(found / mass, 0.0, 1.0)
-        influence = (f_gold - rate[:, gold.group]) * (share * residual) / mass[:, gold.group]
-        own_variance = _own_variance(evidence, rate, mass, influence)
+        influence = (f_gold - rate[:, gold.group]) * (share * residual)
+        influence *= (open_share / mass)[:, gold.group]
+        own_variance = _own_variance(evidence, rate, mass, unknown)
         brier = _by_group((share * residual**2)[None], gold.group, n_groups)
         spread = _by_group(evidence.f_spread * share, gold.group, n_groups)
-        allowance = np.sqrt(spread * brier) / mass
+        allowance = open_share * np.sqrt(spread * brier) / mass
     impossible = ~(mass > 0)
     rate[impossible] = np.nan
     return Rates(
@@ -49,8 +53,17 @@ def estimate(evidence: Evidence) -> Rates:
     )
 
 
+def _right(evidence: Evidence) -> tuple[FloatArray, FloatArray]:
+    """Return what is right on every row, g where that is not known, and 1.0 where it is not."""
+    right, unknown = evidence.g.astype(float), np.ones(len(evidence.g))
+    if evidence.direct is not None:
+        right[evidence.direct.row] = evidence.gold.correct[evidence.direct.gold]
+        unknown[evidence.direct.row] = 0.0
+    return right, unknown
+
+
 def _own_variance(
-    evidence: Evidence, rate: FloatArray, mass: FloatArray, gold_influence: FloatArray
+    evidence: Evidence, rate: FloatArray, mass: FloatArray, unknown: FloatArray
 ) -> FloatArray:
     """Return the part of the variance that comes from not knowing the right labels of own rows.
 
@@ -60,20 +73,13 @@ def _own_variance(
     n = evidence.n_labels
     cell = evidence.place, evidence.group
     deviation = (evidence.decision - rate[cell]) / (n * mass)[cell]
-    variance = evidence.cell_sum(_clustered(evidence, deviation) ** 2 * evidence.g * (1 - evidence.g))
+    coin = unknown * evidence.g * (1 - evidence.g)
+    variance = evidence.cell_sum(_clustered(evidence, deviation) ** 2 * coin)
     positives = n * mass
     # With few positives a variance near zero is luck.
     smoothed = (rate * positives + 1) / (positives + 2)
-    binomial = smoothed * (1 - smoothed) / np.maximum(positives, 1)
-    variance = np.where(positives < _FEW_POSITIVES, np.maximum(variance, binomial), variance)
-    if evidence.direct is not None:
-        row, gold = evidence.direct.row, evidence.direct.gold
-        residual = evidence.gold.correct[gold] - evidence.gold.g[gold]
-        own = -deviation[row] * residual
-        shared = np.zeros(len(deviation))
-        np.add.at(shared, row, 2 * own * gold_influence[evidence.place[row], gold])
-        variance = np.maximum(variance + evidence.cell_sum(shared), 0.0)
-    return variance
+    binomial = evidence.cell_mean(unknown) * smoothed * (1 - smoothed) / np.maximum(positives, 1)
+    return np.where(positives < _FEW_POSITIVES, np.maximum(variance, binomial), variance)
 
 
 def _clustered(evidence: Evidence, values: FloatArray) -> FloatArray:

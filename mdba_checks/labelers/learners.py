@@ -93,10 +93,20 @@ class ClassifierLearner:
         """Fit a clone; a `random_state` that is not set is set from the seed."""
         from sklearn.base import clone
 
+        if len(np.unique(decision)) == 1:  # most classifiers refuse to learn from one class
+            return _Constant(float(decision[0]))
         classifier = clone(self.classifier)
         if classifier.get_params().get("random_state", 0) is None:
             classifier.set_params(random_state=seed)
         return _FittedClassifier(classifier.fit(columns, decision))
+
+
+class _Constant:
+    def __init__(self, p: float) -> None:
+        self._p = min(max(p, 5e-4), 1 - 5e-4)
+
+    def logit(self, columns: FloatArray) -> FloatArray:
+        return np.full(len(columns), np.log(self._p) - np.log1p(-self._p))
 
 
 class _FittedClassifier:

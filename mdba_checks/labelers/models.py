@@ -37,13 +37,15 @@ def fit_models(
     whose models alone may speak about it, because the others have seen somebody's decision on it.
     """
     codes, place = np.unique(rows.labeler, return_inverse=True)
-    weights = fit_own_stacks(known.logits, rows.labeler, rows.group, rows.decision, pool.stack)
-    on_rows = expit(stacked(weights[place, rows.group], known.logits))
+    weights = fit_own_stacks(
+        known.logits, rows.labeler, rows.group, rows.decision, rows.fold, pool.stack
+    )
+    on_rows = expit(stacked(weights[rows.fold, place, rows.group], known.logits))
     kept = np.searchsorted(known.own.labelers, codes)
     by_fold = np.stack(
         [
             stacked(
-                weights[:, gold.group],
+                weights[fold][:, gold.group],
                 pool.model_logits(
                     fold, gold, known.own.coef[fold][:, kept], known.own.rate[fold][kept]
                 ),

@@ -68,7 +68,7 @@ class Pool:
     rate: FloatArray  # (folds, groups): pooled positive rate in the training folds
     learners: list[Fitted]  # per fold
     uses_linear: bool  # which columns the learners want
-    stack: FloatArray  # (1, groups, 1 + models)
+    stack: FloatArray  # (folds, 1, groups, 1 + models)
     mean_coef: FloatArray  # (folds, pulls, groups, columns): the average of the labelers' rules
 
     def model_logits(
@@ -98,7 +98,7 @@ class Pool:
         """
         mean, mean_rate = self.mean_coef[fold][:, None], self.rate[fold][None]
         whole = stacked(
-            self.stack[0, items.group], self.model_logits(fold, items, mean, mean_rate)[0]
+            self.stack[fold, 0, items.group], self.model_logits(fold, items, mean, mean_rate)[0]
         )
         average = rule_logit(self.mean_coef[fold][-1], self.rule, fold, items.linear, items.group)
         scores = [whole, average]
@@ -132,7 +132,7 @@ def fit_pool(
 
     learners = over_folds(fit_learner)
     logits[:, -1] = _learner_logits(rows, learners, columns)
-    stack = fit_stack(logits, rows.group, rows.decision, n_groups=n_groups)
+    stack = fit_stack(logits, rows.group, rows.decision, rows.fold, n_groups=n_groups)
     mean_coef = own.coef.mean(axis=2)
     pool = Pool(n_groups, tree_types, rule, rate, learners, learner.linear, stack, mean_coef)
     return pool, Known(own, logits)

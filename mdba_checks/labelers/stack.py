@@ -10,6 +10,7 @@ import numpy as np
 
 from mdba_checks.arrays import FloatArray, IntArray
 from mdba_checks.labelers.batches import Batch, make_batches, one_batch
+from mdba_checks.labelers.folds import N_FOLDS
 from mdba_checks.labelers.lapse import fit_rules, without_lapses
 
 _POOLED_RIDGE = 1.0
@@ -17,32 +18,38 @@ _OWN_RIDGE = 10.0
 
 
 def fit_stack(
-    logits: FloatArray, group: IntArray, decision: IntArray, *, n_groups: int
+    logits: FloatArray, group: IntArray, decision: IntArray, fold: IntArray, *, n_groups: int
 ) -> FloatArray:
-    """Return the pooled weights, (1, groups, 1 + logits)."""
-    centre = np.zeros((1, n_groups, logits.shape[1] + 1))
-    centre[..., 1:] = 1 / logits.shape[1]  # before any evidence: the mean of the models
-    batch = one_batch(group, np.zeros_like(group), n_groups=n_groups, n_parts=1)
-    return _fit(batch, logits, decision, centre, ridge=_POOLED_RIDGE, rounds=5)
+    """Return the pooled weights without each fold in turn, (folds, 1, groups, 1 + logits)."""
+    centre = np.zeros((1, n_groups, logits.shape[1] + 1, N_FOLDS))
+    centre[:, :, 1:] = 1 / logits.shape[1]  # before any evidence: the mean of the models
+    batch = one_batch(group, fold, n_groups=n_groups, n_parts=N_FOLDS)
+    fitted = _fit(batch, logits, decision, centre, ridge=_POOLED_RIDGE, rounds=5)
+    return np.moveaxis(fitted, -1, 0)
 
 
 def fit_own_stacks(
-    logits: FloatArray, labeler: IntArray, group: IntArray, decision: IntArray, pooled: FloatArray
+    logits: FloatArray,
+    labeler: IntArray,
+    group: IntArray,
+    decision: IntArray,
+    fold: IntArray,
+    pooled: FloatArray,
 ) -> FloatArray:
-    """Return every labeler's weights, (labelers by ascending code, groups, 1 + logits)."""
+    """Return every labeler's weights, (folds, labelers by ascending code, groups, 1 + logits)."""
     codes = np.unique(labeler)
-    weights = np.empty((len(codes), *pooled.shape[1:]))
+    weights = np.empty((N_FOLDS, len(codes), *pooled.shape[2:]))
     for batch in make_batches(
         labeler,
         group,
-        np.zeros_like(group),
-        n_groups=pooled.shape[1],
-        n_parts=1,
+        fold,
+        n_groups=pooled.shape[2],
+        n_parts=N_FOLDS,
         n_columns=logits.shape[1],
     ):
-        centre = np.repeat(pooled, len(batch.labelers), axis=0)
+        centre = np.repeat(np.moveaxis(pooled, 0, -1), len(batch.labelers), axis=0)
         fitted = _fit(batch, logits, decision, centre, ridge=_OWN_RIDGE, rounds=3)
-        weights[np.searchsorted(codes, batch.labelers)] = fitted
+        weights[:, np.searchsorted(codes, batch.labelers)] = np.moveaxis(fitted, -1, 0)
     return weights
 
 
@@ -55,18 +62,17 @@ def _fit(
     ridge: float,
     rounds: int,
 ) -> FloatArray:
-    fitted = fit_rules(
+    return fit_rules(
         batch.gather(logits),
         decision[batch.index].astype(float),
         batch.weight,
-        np.ones((1, 1)),
-        without_lapses(centre[..., None]),
-        towards=centre[..., None],
+        1.0 - np.eye(N_FOLDS),
+        without_lapses(centre),
+        towards=centre,
         ridge=ridge,
         rounds=rounds,
         steps=2,
-    )
-    return fitted.coef[..., 0]
+    ).coef
 
 
 def stacked(weights: FloatArray, logits: FloatArray) -> FloatArray:

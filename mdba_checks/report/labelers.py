@@ -24,21 +24,12 @@ from mdba_checks.report.words import SEVERITY, by_severity, each_row, rate, sent
 MAX_ROWS = 5_000  # a file that no browser opens helps nobody; the rest is in the JSON record
 
 LEVELS: tuple[Level, ...] = ("ok", "look", "serious")
-_ICONS = {
-    BIASED: tag("circle", cx=7, cy=7, r=5.5),
-    INCONCLUSIVE: tag("path", d="M7 1.2 12.8 7 7 12.8 1.2 7Z"),
-    FAIR: tag("rect", x=2, y=2, width=10, height=10),
-    "ok": tag("path", d="M2 7.5 5.5 11 12 3"),
-    "look": tag("circle", cx=7, cy=7, r=5.5),
-    "serious": tag("path", d="M7 1.5 13 12.5 1 12.5Z"),
-}
 
 
 @cache
 def badge(kind: str) -> Html:
-    """Return a finding or a level as a shape and a word; the colour only repeats them."""
-    icon = tag("svg", _ICONS[kind], width=14, height=14, aria_hidden="true", class_="icon")
-    return tag("span", icon, kind, class_=f"badge {kind}")
+    """Return a finding or a level as a word; the style adds a shape and a colour that repeat it."""
+    return tag("span", kind, class_=f"badge {kind}")
 
 
 def percent(share: float) -> str:
@@ -203,7 +194,8 @@ class _Rows:
     def details(self, row: Any, found: Sequence[Diagnostic]) -> list[Html]:
         parts = [
             tag("p", sentence(row.reason)),
-            tag("div", self._rates(row), self._evidence(row), class_="facts"),
+            self._rates(row),
+            tag("p", self._evidence(row), class_="note"),
         ]
         if found:
             parts.append(
@@ -230,22 +222,19 @@ class _Rows:
             )
             for name, share in sides
         ]
-        return tag("div", tag("h3", self.rate_name), tag("dl", *lines), class_="rates")
+        return tag("dl", *lines, class_="rates", aria_label=self.rate_name)
 
-    def _evidence(self, row: Any) -> Html:
+    def _evidence(self, row: Any) -> str:
         right = "no" if self.metric in ("fpr", "tnr") else "yes"
         auc = self.fidelity.get(row.labeler, math.nan)
         facts = [
-            ("labels, both sides", f"{row.n_labels:,}"),
-            (f"gold items, {row.group}", f"{row.n_gold:,}"),
-            (f"of these, {right} is right", f"{row.n_gold_positive:,}"),
-            ("standard error", f"{row.std_error:.3f}" if math.isfinite(row.std_error) else "–"),
-            ("p-value, by itself", _p_value(row.p_value)),
+            f"{row.n_labels:,} labels",
+            f"{row.n_gold:,} gold items of {row.group}, {right} is right for {row.n_gold_positive:,}",
+            f"standard error {row.std_error:.3f}" if math.isfinite(row.std_error) else "",
+            f"p-value {_p_value(row.p_value)} by itself" if math.isfinite(row.p_value) else "",
+            f"decisions predicted with AUC {auc:.2f}" if math.isfinite(auc) else "",
         ]
-        if math.isfinite(auc):
-            facts.append(("decisions predicted, AUC", f"{auc:.2f}"))
-        lines = [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts]
-        return tag("div", tag("h3", "Evidence"), tag("dl", *lines), class_="evidence")
+        return f"Evidence: {'; '.join(filter(None, facts))}."
 
 
 def _number(value: float, words: str, *, extra: bool = False) -> Html:
@@ -254,8 +243,6 @@ def _number(value: float, words: str, *, extra: bool = False) -> Html:
 
 
 def _p_value(value: float) -> str:
-    if not math.isfinite(value):
-        return "not tested"
     return "below 0.0001" if value < 0.0001 else f"{value:.2g}"
 
 
@@ -265,8 +252,7 @@ def _rate_bar(share: float) -> Html:
     width = f"{100 * min(max(share, 0.0), 1.0):.1f}%"
     return tag(
         "svg",
-        tag("rect", width="100%", height=8, class_="all"),
-        tag("rect", width=width, height=8, class_="part"),
+        tag("rect", width=width, height=8),
         class_="bar",
         height=8,
         aria_hidden="true",

@@ -126,7 +126,7 @@ def run_cell(cell: Cell, grid: Grid, covariates: Covariates) -> list[dict[str, A
         estimators.append("confident_learning")
     records = []
     for size in grid.gold_per_group:
-        part = _with_gold(data, size)
+        part = with_gold(data, size)
         for name, assessment in assess_data(part, config, estimators, pooled=pooled).items():
             scores = score(assessment, made)
             records.append(asdict(cell) | {"gold_per_group": size, "estimator": name} | scores)
@@ -150,7 +150,7 @@ def score(assessment: Assessment, made: Simulation) -> dict[str, float]:
     }
 
 
-def _with_gold(data: Data, per_group: int) -> Data:
+def with_gold(data: Data, per_group: int) -> Data:
     """Return the data with the first gold rows of every group only."""
     rows = np.flatnonzero(data.gold.position < per_group * len(data.groups))
     taken = {name: values[rows] for name, values in vars(data.gold).items()}

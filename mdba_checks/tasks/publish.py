@@ -7,7 +7,7 @@ these tasks again; they are then found done, and nobody is told the same thing t
 from __future__ import annotations
 
 from typing import Any, Literal
-from uuid import NAMESPACE_URL, UUID, uuid5
+from uuid import NAMESPACE_URL, uuid5
 
 from prefect import task
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
@@ -22,7 +22,7 @@ from mdba_checks.tasks.support import JSON, digest, log
 Outcome = Literal["passed", "annotated", "quarantined", "blocked", "inconclusive"]
 
 # The default policy: the same inputs in the same run. What is kept is an id or nothing.
-_ONCE_PER_RUN = {"cache_policy": DEFAULT, "persist_result": True, "result_serializer": "json"}
+_ONCE_PER_RUN: dict[str, Any] = {"cache_policy": DEFAULT, "persist_result": True, "result_serializer": "json"}
 
 
 @task(name="publish verdict", **_ONCE_PER_RUN)
@@ -79,8 +79,8 @@ def publish_verdict(
 
 
 @task(name="announce verdict", **_ONCE_PER_RUN)
-def announce(outcome: Outcome, content: str, payload: JSON | None = None) -> str | None:
-    """Emit ``mdba.gate.<outcome>``, once per run, outcome and content.
+def announce(outcome: Outcome, content: str, payload: JSON | None = None) -> str:
+    """Emit ``mdba.gate.<outcome>``, once per run, outcome and content; return the event's id.
 
     Parameters
     ----------
@@ -89,8 +89,8 @@ def announce(outcome: Outcome, content: str, payload: JSON | None = None) -> str
     content
         The content hash of the labels; with it the resource is called ``mdba.labels.<hash>``.
     payload
-        What automations need, such as ``released``: the file to train on. Nobody should find
-        anything secret there.
+        What automations need, such as ``released``: the file to train on. Whoever can see events
+        can read it.
     """
     # An id made of the run and the outcome: should the process die between the event and the note
     # that it was sent, the server recognises the second one.
@@ -101,12 +101,6 @@ def announce(outcome: Outcome, content: str, payload: JSON | None = None) -> str
         payload=payload or {},
         id=own,
     )
-    _tell(event, outcome)
-    return str(own)
-
-
-def _tell(event: Any, outcome: str) -> UUID | None:
     if event is None:
-        log().warning("the event mdba.gate.%s could not be sent: nothing listens", outcome)
-        return None
-    return UUID(str(event.id))
+        log().warning("mdba.gate.%s could not be sent: no server takes events here", outcome)
+    return str(own)

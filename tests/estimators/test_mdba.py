@@ -260,9 +260,6 @@ def test_where_gold_items_were_labeled_too_the_decision_replaces_the_prediction(
     assert not np.allclose(plain.rate, seen.rate)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a rate above 1, possible when c is not 1, has a negative variance"
-)
 def test_a_variance_is_never_negative():
     evidence = make_evidence(np.random.default_rng(11))
     f_gold = np.where(evidence.gold.correct == 1, 0.95, 0.05) * np.ones((3, 1))
@@ -270,9 +267,6 @@ def test_a_variance_is_never_negative():
     assert (rates.own_variance >= 0).all()
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a c that no threshold can satisfy gives the same rate 1 / c in every group"
-)
 def test_a_ratio_that_no_threshold_satisfies_is_not_answered():
     """Three times as many positives as somebody gave who says yes to half of all: impossible."""
     evidence = make_evidence(np.random.default_rng(12))

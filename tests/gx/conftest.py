@@ -83,19 +83,24 @@ def rule(folder) -> Callable[..., Any]:
     return make
 
 
-def run_fresh(script: str, *arguments: object, folder: Path, options: tuple[str, ...] = ()) -> str:
+@pytest.fixture
+def run_fresh(tmp_path) -> Callable[..., str]:
     """Run a script in a new process and return what it prints; it must end well."""
-    # From a file: without grpcio, pyspark takes `python -c` for a test run of its own and exits.
-    path = folder / "script.py"
-    path.write_text(script, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, *options, str(path), *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
-        cwd=folder,
-    )
-    assert done.returncode == 0, done.stderr[-3_000:]
-    return done.stdout
+
+    def run(script: str, *arguments: object, options: tuple[str, ...] = ()) -> str:
+        # From a file: without grpcio, pyspark takes `python -c` for a test run of its own.
+        path = tmp_path / "script.py"
+        path.write_text(script, encoding="utf-8")
+        done = subprocess.run(
+            [sys.executable, *options, str(path), *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            cwd=tmp_path,
+        )
+        assert done.returncode == 0, done.stderr[-3_000:]
+        return done.stdout
+
+    return run

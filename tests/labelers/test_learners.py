@@ -106,11 +106,6 @@ def test_a_classifier_without_a_seed_gets_ours_and_one_with_a_seed_keeps_it():
     np.testing.assert_array_equal(logits(7, 1), logits(7, 2))
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=ValueError,
-    reason="a training fold with one class only is passed on to the classifier",
-)
 @pytest.mark.parametrize("value", [0, 1])
 def test_a_classifier_survives_decisions_that_are_all_alike(value):
     x = np.random.default_rng(11).normal(size=(100, 3))

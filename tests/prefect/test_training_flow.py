@@ -1,0 +1,204 @@
+"""Training behind the gate: the API knows of no training task after anything but a release."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import xgboost
+from prefect import flow
+
+from mdba_checks.annotate import write_annotated
+from mdba_checks.config import CheckConfig
+from mdba_checks.sidecar import sidecar_path
+from tests.prefect.api import artifacts, children, config, task_states
+
+from gated_training import gated_training  # isort: skip  (tests.prefect.api knows where it is)
+
+pytestmark = pytest.mark.usefixtures("server")
+
+
+def run(tables, settings, folder, **options):
+    state = gated_training(
+        tables.labels,
+        options.pop("gold", tables.gold),
+        settings,
+        str(folder / "released.parquet"),
+        return_state=True,
+        **options,
+    )
+    return state, state.state_details.flow_run_id
+
+
+def training_ran(run_id) -> bool:
+    return "train model" in task_states(run_id)
+
+
+class TestTrainingRuns:
+    def test_on_what_passed_and_judges_the_model_by_group(self, tables, tmp_path):
+        state, run_id = run(tables, config(max_gap=0.9), tmp_path)
+        assert (state.type.value, state.name) == ("COMPLETED", "Trained")
+        assert task_states(run_id)["train model"] == "Completed"
+        rates = {rate["group"]: rate for rate in state.result()["rates"]}
+        assert set(rates) == {"men", "women"}
+        # 400 gold items per group, of which one in five is positive.
+        assert rates["men"]["n_gold"] == 400
+        assert rates["men"]["tpr"] > 0.5 > rates["men"]["fpr"]
+        assert "| women |" in artifacts(run_id)["mdba-training-released"]
+        assert xgboost.Booster(model_file=state.result()["model"]).num_features() > 0
+
+    def test_on_corrected_labels_where_they_were_annotated(self, tables, tmp_path):
+        raw, _ = run(tables, config(mode="annotate"), tmp_path)
+        corrected, _ = run(
+            tables,
+            config(mode="annotate"),
+            tmp_path,
+            target="corrected",
+            model=str(tmp_path / "corrected.json"),
+        )
+        gap = {
+            name: {rate["group"]: rate["tpr"] for rate in state.result()["rates"]}
+            for name, state in (("raw", raw), ("corrected", corrected))
+        }
+        # L1 misses half of the suitable women; who trains on that misses more of them.
+        assert gap["corrected"]["women"] >= gap["raw"]["women"]
+
+    def test_on_the_rest_after_a_quarantine(self, tables, tmp_path):
+        state, run_id = run(tables, config(mode="quarantine"), tmp_path)
+        assert state.name == "Trained"
+        assert [child.state_name for child in children(run_id)] == ["Quarantined"]
+
+    def test_again_after_a_failure_of_its_own_without_asking_the_gate_twice(
+        self, tables, tmp_path
+    ):
+        folder = tmp_path / "models"
+        calls = []
+
+        @flow(retries=1)
+        def outer():
+            calls.append(1)
+            if len(calls) == 2:
+                folder.mkdir()
+            return gated_training(
+                tables.labels,
+                tables.gold,
+                config(max_gap=0.9),
+                str(tmp_path / "released.parquet"),
+                model=str(folder / "model.ubj"),
+            )
+
+        assert outer()["model"].endswith("model.ubj")
+
+
+class TestTrainingDoesNotRun:
+    def test_after_a_block(self, tables, tmp_path):
+        state, run_id = run(tables, config(), tmp_path)
+        assert (state.type.value, state.name) == ("FAILED", "Blocked")
+        assert "biased" in state.message
+        assert not training_ran(run_id)
+
+    def test_after_an_inconclusive_verdict(self, tables, undecided_at, tmp_path):
+        state, run_id = run(tables, config(max_gap=undecided_at), tmp_path)
+        assert (state.type.value, state.name) == ("FAILED", "Blocked")
+        assert not training_ran(run_id)
+
+    def test_when_an_estimate_is_nan(self, tables, tmp_path):
+        # No gold item of women where yes is right: there is no rate, and no gap.
+        gold = pd.read_parquet(tables.gold)
+        gold = gold[(gold["group"] == "men") | (gold["gold"] == 0)]
+        gold.to_parquet(tmp_path / "gold.parquet")
+        settings = config(max_gap=1.0, min_gold_positives=1)
+        state, run_id = run(tables, settings, tmp_path, gold=str(tmp_path / "gold.parquet"))
+        assert (state.type.value, state.name) == ("FAILED", "Blocked")
+        assert "undecided" in state.message
+        assert not training_ran(run_id)
+
+    def test_after_a_crash_in_a_task_of_the_gate(self, tables, tmp_path):
+        (tmp_path / "gold.parquet").write_bytes(b"PAR1 and then nothing")
+        state, run_id = run(
+            tables, config(max_gap=0.9), tmp_path, gold=str(tmp_path / "gold.parquet")
+        )
+        assert (state.type.value, state.name) == ("FAILED", "Failed")
+        assert not training_ran(run_id)
+        (gate,) = children(run_id)
+        assert task_states(gate.id) == {"fingerprint tables": "Failed"}
+
+    def test_when_the_output_cannot_be_written(self, tables, tmp_path):
+        state = gated_training(
+            tables.labels,
+            tables.gold,
+            config(max_gap=0.9),
+            str(tmp_path / "no-such-folder" / "released.parquet"),
+            return_state=True,
+        )
+        assert state.is_failed()
+        assert not training_ran(state.state_details.flow_run_id)
+
+
+@pytest.fixture
+def released(tables, tmp_path) -> Path:
+    from mdba_checks import assess, gate
+
+    assessment = assess(tables.labels, tables.gold, CheckConfig.from_mapping(config(max_gap=0.9)))
+    path = tmp_path / "released.parquet"
+    write_annotated(tables.labels, assessment, gate(assessment), path)
+    return path
+
+
+def train_on(path, tables, **options):
+    state = gated_training(gold=tables.gold, released=str(path), return_state=True, **options)
+    return state, state.state_details.flow_run_id
+
+
+class TestOnlyTheGateReleases:
+    def test_what_it_released_is_trained_on(self, released, tables):
+        state, _ = train_on(released, tables)
+        assert state.name == "Trained"
+
+    def test_another_value_in_one_cell_is_refused(self, released, tables):
+        frame = pd.read_parquet(released)
+        frame.loc[0, "label"] = 1 - frame.loc[0, "label"]
+        frame.to_parquet(released)
+        state, run_id = train_on(released, tables)
+        assert state.is_failed()
+        assert "was not released by the gate as it is" in state.message
+        assert task_states(run_id) == {"verify released": "Failed"}
+
+    def test_a_file_without_a_sidecar_is_refused(self, tables):
+        state, run_id = train_on(tables.labels, tables)
+        assert "there is no labels.parquet.mdba.json beside it" in state.message
+        assert not training_ran(run_id)
+
+    def test_a_verdict_rewritten_by_hand_is_refused(self, tables, tmp_path):
+        from mdba_checks import assess, gate
+
+        settings = CheckConfig.from_mapping(config())
+        assessment = assess(tables.labels, tables.gold, settings)
+        path = tmp_path / "blocked.csv"
+        write_annotated(tables.labels, assessment, gate(assessment), path)
+        state, run_id = train_on(path, tables)
+        assert "its verdict is 'block'" in state.message
+        assert not training_ran(run_id)
+        record = json.loads(sidecar_path(path).read_text())
+        sidecar_path(path).write_text(json.dumps({**record, "verdict": "pass"}))
+        state, run_id = train_on(path, tables)
+        assert state.is_failed()
+        assert not training_ran(run_id)
+
+    def test_nothing_released_is_nothing_to_train_on(self, tables):
+        state, run_id = train_on("", tables)
+        assert "give the gate an output" in state.message
+        assert not training_ran(run_id)
+
+    def test_the_training_task_looks_for_itself(self, tables, tmp_path):
+        from gated_training import train_model
+
+        from mdba_checks.errors import InputError
+
+        with pytest.raises(InputError, match="was not released"):
+            train_model.fn(
+                tables.labels, tables.gold, "raw", str(tmp_path / "model.ubj"), force=False
+            )
+        assert not list(tmp_path.iterdir())
