@@ -18,9 +18,7 @@ def main() -> None:
 
     context = gx.get_context(mode="ephemeral")
     labels = context.data_sources.add_pandas("memory").add_dataframe_asset("labels")
-    batch = labels.add_batch_definition_whole_dataframe("all").get_batch(
-        {"dataframe": made.labels}
-    )
+    batch = labels.add_batch_definition_whole_dataframe("all").get_batch({"dataframe": made.labels})
     result = batch.validate(
         ExpectLabelerTprGapToBeWithin(
             max_gap=0.1, gold=str(folder / "gold.csv"), reference_group="men"

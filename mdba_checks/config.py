@@ -35,7 +35,7 @@ EstimatorName = Literal[
 ]
 Mode = Literal["block", "annotate", "quarantine"]
 Correction = Literal["holm", "bh", "none"]
-EngineName = Literal["local", "dask", "spark"]
+EngineName = Literal["local"]  # what is not there is refused, never quietly ignored
 
 
 def _plain(value: object) -> object:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import sys
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pandas as pd
 import pyarrow as pa
@@ -28,7 +30,7 @@ from mdba_checks.files import check_target, whole_file
 from mdba_checks.record import to_json
 from mdba_checks.tables import Source, content_hash, read_table
 from mdba_checks.tables.csv_files import read_csv
-from mdba_checks.tables.database import first_line
+from mdba_checks.tables.database import first_line, is_database
 from mdba_checks.tables.roles import text_columns
 from mdba_checks.verbatim import (
     METADATA_KEY,
@@ -117,12 +119,11 @@ def check_outputs(
     inputs: Sequence[str | Path] = (),
 ) -> None:
     """Refuse files that `publish` would refuse; for asking before a long computation."""
-    beside = sidecar_path(output)
-    abandoned = beside.exists() and not Path(output).exists()
     format_of(output)
     check_target(output, force=force, inputs=inputs)
-    for path in (*others, beside):
-        check_target(path, force=force or abandoned, inputs=inputs)
+    replace = force or _is_abandoned(Path(output))
+    for path in (*others, sidecar_path(output)):
+        check_target(path, force=replace, inputs=inputs)
 
 
 def publish(
@@ -148,47 +149,107 @@ def publish(
     config
         How tables are read.
     source
-        Where the rows come from.
+        Where the rows come from; never written to, whatever `force` says.
     force
         Whether existing files may be replaced.
     inputs
-        Files that must not be written to, whatever `force` says.
+        Other files that must not be written to.
     """
-    beside, form = sidecar_path(main.path), format_of(main.path)
-    # It gets its name before the data set does: alone, it is what a killed run has left behind.
-    abandoned = beside.exists() and not main.path.exists()
+    if isinstance(source, (str, Path)) and not is_database(source):
+        inputs = [*inputs, source]
+    check_outputs(main.path, *(part.path for part in others), force=force, inputs=inputs)
+    beside = sidecar_path(main.path)
+    replace = force or _is_abandoned(main.path)
     reader = _Reader(tuple(sorted(text_columns(config))), config.missing_values)
     with ExitStack() as files:
-
-        def opened(path: Path, *, replace: bool) -> Path:
-            return files.enter_context(whole_file(path, force=replace, inputs=inputs))
-
-        target = opened(main.path, replace=force)
+        # Files get their names when they are closed, the last opened first.
+        naming = files.enter_context(_Turn(main.path.parent))
+        target = files.enter_context(whole_file(main.path, force=force, inputs=inputs))
         listed = []
         for part in others:
-            temporary = opened(part.path, replace=force or abandoned)
+            temporary = files.enter_context(whole_file(part.path, force=replace, inputs=inputs))
             part.write(temporary)
             listed.append(part.described(reader.read(temporary, format_of(part.path))))
-        if isinstance(main.rows, ArrowRows) and form == "parquet":
-            held = reader.normalised(main.rows.joined(extra=main.extra, keep=main.keep))
-        else:
-            main.write(target)
-            held = reader.read(target, form)
-        passport = _sealed(
-            {
-                **record,
-                "created": datetime.now(UTC).isoformat(timespec="seconds"),
-                "created_by": f"mdba-checks {__version__}",
-                "file": {**main.described(held), **asdict(reader)},
-                "other_files": listed,
-            }
-        )
-        if isinstance(main.rows, ArrowRows) and form == "parquet":
-            main.write(target, metadata=to_json(passport).encode())
-            held = reader.read(target, form)
-        _check_values(main, held, passport, whole=same_format(source, form))
-        opened(beside, replace=force or abandoned).write_text(to_json(passport), encoding="ascii")
+        about = {
+            **record,
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "created_by": f"mdba-checks {__version__}",
+            "other_files": listed,
+        }
+        passport = _write_main(main, target, about, reader, whole=_is_copy(main, source))
+        temporary = files.enter_context(whole_file(beside, force=replace, inputs=inputs))
+        temporary.write_text(to_json(passport), encoding="ascii")
+        naming.take()
+        check_target(main.path, force=force)  # somebody may have been faster
     return Published(main.path, beside, passport)
+
+
+def _is_abandoned(output: Path) -> bool:
+    """Tell whether a killed run has left its sidecar: it gets its name before the data set does."""
+    return sidecar_path(output).exists() and not output.exists()
+
+
+def _is_copy(main: Part, source: Source) -> bool:
+    """Tell whether the output without our columns has to have the hash of the input."""
+    return main.keep is None and same_format(source, format_of(main.path))
+
+
+def _write_main(
+    main: Part, target: Path, about: Mapping[str, Any], reader: _Reader, *, whole: bool
+) -> dict[str, Any]:
+    """Write the data set, hold it against what it should be, and return its passport."""
+    form = format_of(main.path)
+    if isinstance(main.rows, ArrowRows) and form == "parquet":
+        # It carries its passport, and so the hash of its content has to be known before.
+        said = main.described(reader.normalised(main.rows.joined(extra=main.extra, keep=main.keep)))
+        passport = _sealed({**about, "file": {**said, **asdict(reader)}})
+        main.write(target, metadata=to_json(passport).encode())
+        held = reader.read(target, form)
+    else:
+        main.write(target)
+        held = reader.read(target, form)
+        said = main.described(held)
+        passport = _sealed({**about, "file": {**said, **asdict(reader)}})
+    right = held.num_rows == len(main) and content_hash(held) == said["content_hash"]
+    if right and whole:
+        copied = held.drop_columns([] if main.extra is None else list(main.extra.columns))
+        right = content_hash(copied) == about["data"]["labels_hash"]
+    if not right:
+        raise InputError(
+            f"cannot write {main.path}: the copy differs from the labels that were assessed; if "
+            "nobody changed them meanwhile, choose an output in the other format"
+        )
+    return passport
+
+
+class _Turn:
+    """The turn to name files in a folder, so that two runs do not mix theirs.
+
+    The lock is on the folder itself and goes with the process. Where folders cannot be locked, two
+    runs for the same target may leave the data of one and the sidecar of the other, which `verify`
+    tells.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._descriptor: int | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def take(self) -> None:
+        """Wait for the turn."""
+        if sys.platform == "win32":
+            return
+        import fcntl
+
+        with suppress(OSError):
+            self._descriptor = os.open(self._folder, os.O_RDONLY)
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+
+    def __exit__(self, *_: object) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
 
 
 def verify(path: str | Path) -> Verification:
@@ -290,16 +351,3 @@ class _Reader:
 
     def normalised(self, table: pa.Table) -> pa.Table:
         return read_table(without_index(table), **asdict(self))
-
-
-def _check_values(main: Part, held: pa.Table, passport: Mapping[str, Any], *, whole: bool) -> None:
-    """Refuse what was written if it is not what was to be written."""
-    right = held.num_rows == len(main) and content_hash(held) == passport["file"]["content_hash"]
-    if right and whole and main.extra is not None:
-        rest = held.drop_columns(list(main.extra.columns))
-        right = content_hash(rest) == passport["data"]["labels_hash"]
-    if not right:
-        raise InputError(
-            f"cannot write {main.path}: the copy differs from the labels that were assessed; if "
-            "nobody changed them meanwhile, choose an output in the other format"
-        )

@@ -120,6 +120,7 @@ def test_a_labeler_with_few_items_is_not_accused_of_shift_by_chance():
     for table in (labels, gold):
         table["x"] = np.exp(2 * table["x"])
         table["y"] = rng.standard_t(1.5, size=len(table))
+        table["prize"] = (rng.random(len(table)) < 0.02).astype(int)
         table["kind"] = rng.choice([f"k{n}" for n in range(30)], size=len(table))
     data = load(labels, gold, CONFIG)
     shift = inspect(data).shift
@@ -328,8 +329,22 @@ def test_coarse_features_are_not_taken_for_copied_gold_or_repeated_rows():
     for one in (labels, labels.assign(labeler="ann")):
         found = find_repeats(load(one, gold, CONFIG))
         assert not found.comparable
-        assert not found.gold_comparable
+        assert found.gold_alike <= found.gold_twins
         assert found.share.max() == 0
+
+
+def test_gold_may_have_as_many_twins_as_labeled_items_have_among_themselves():
+    rng = np.random.default_rng(13)
+    items = pd.DataFrame({"x": rng.integers(40, size=700), "y": rng.integers(40, size=700)})
+    items = items.assign(item=np.arange(700), group=rng.choice(["men", "women"], 700))
+    labels = items.head(500).assign(labeler="ann", label=rng.integers(2, size=500))
+    gold = items.tail(200).assign(gold=rng.integers(2, size=200))
+    found = find_repeats(load(labels, gold, CONFIG))
+    assert found.gold_alike > 10  # some 14% of the 3,200 kinds of items are labeled
+    assert found.gold_alike < found.gold_twins
+    copied = pd.concat([gold, items.head(100).assign(item=np.arange(900, 1000), gold=0)])
+    found = find_repeats(load(labels, copied, CONFIG))
+    assert found.gold_alike > found.gold_twins
 
 
 # --- repeated rows

@@ -39,7 +39,7 @@ GOLD_POSITIVES_LOOK = 30
 LEAST_TOLERANCE = 0.05
 # A few rows are sent twice everywhere; from a third on, the table is not what it seems to be.
 REPEATS_LOOK, REPEATS_SERIOUS = 0.01, 0.3
-GOLD_ALIKE_LOOK = 0.01
+GOLD_ALIKE_LOOK = 0.01  # beyond coincidence
 
 
 @dataclass(frozen=True)
@@ -440,21 +440,21 @@ def _duplicates(measures: Measures) -> Grading:
 
 def _gold_in_labels(measures: Measures) -> Grading:
     repeats, n_gold = measures.inspection.repeats, int(measures.n_gold.sum())
-    alike = repeats.gold_alike if repeats.gold_comparable else 0
-    found = repeats.gold_by_item + alike
-    leaks = alike > max(1, GOLD_ALIKE_LOOK * n_gold)
+    alike = repeats.gold_alike
+    leaks = alike > repeats.gold_twins + max(1, GOLD_ALIKE_LOOK * n_gold)
+    found = repeats.gold_by_item + (alike if leaks else 0)
     if leaks:
         summary = (
-            f"{alike} of {n_gold} gold items equal a labeled one in all features: models may have "
-            "seen them; an item column in both tables would tell"
+            f"{alike} of {n_gold} gold items equal a labeled one in all features, more than by "
+            "coincidence: models may have seen them; an item column in both tables would tell"
         )
     elif repeats.gold_by_item:
         summary = (
             f"{repeats.gold_by_item} of {n_gold} gold items were labeled too: models are kept from "
             "them, and decisions on them are used as direct evidence"
         )
-    elif repeats.gold_comparable:
-        summary = "no gold item stands in the labels"
+    elif repeats.gold_twins < n_gold / 2:
+        summary = "gold items do not stand in the labels"
     else:
         summary = (
             "many items have the same features: only an item column could show gold in the labels"

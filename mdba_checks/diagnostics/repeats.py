@@ -1,9 +1,8 @@
 """The same item twice: rows that repeat, and gold items that were labeled too.
 
 With an item column this is a matter of counting. Without one, equal features are the only trace,
-and they are one only where features are rich enough that two items are hardly ever alike. Whether
-they are is seen between people: where rows of different labelers coincide, rows of one labeler may
-do so naturally as well.
+and how much they prove depends on how often different items are alike. That can be seen: by items
+with different names, or else by the rows of different labelers.
 """
 
 from __future__ import annotations
@@ -17,9 +16,11 @@ from mdba_checks.arrays import BoolArray, FloatArray, IntArray
 from mdba_checks.tables import Data
 from mdba_checks.tables.hashing import row_fingerprints
 
-# Where at most this share of rows coincides between people, those of one person do not by accident.
+# Up to this share of items that have a twin, rows of one labeler with equal features are the same
+# item rather than twins.
 _RARE = 0.1
-# A single labeler's rows cannot coincide with those of others: then their own have to be distinct.
+_COINCIDENCES = 2  # so many equal rows of a labeler may still be twins
+# Twins among the rows of a single labeler cannot be told from copies: most rows must be distinct.
 _MOSTLY_DISTINCT = 0.5
 
 
@@ -39,8 +40,8 @@ class Repeats:
         Gold rows whose item was labeled too.
     gold_alike
         Gold rows that equal a labeled row in features and group without a shared item name.
-    gold_comparable
-        Whether features are rich enough for `gold_alike` to mean anything.
+    gold_twins
+        How many of these coincidence would explain; infinite where it explains any number.
     """
 
     share: FloatArray
@@ -48,7 +49,7 @@ class Repeats:
     comparable: bool
     gold_by_item: int
     gold_alike: int
-    gold_comparable: bool
+    gold_twins: float
 
 
 def find_repeats(data: Data) -> Repeats:
@@ -66,29 +67,31 @@ def find_repeats(data: Data) -> Repeats:
     >>> found.share.round(2).tolist(), found.gold_by_item
     ([0.33, 0.0], 1)
     """
-    labels, gold = data.labels, data.gold
+    labels, gold, n_labelers = data.labels, data.gold, len(data.labelers)
     mark, gold_mark = _marks(labels.trees, labels.group), _marks(gold.trees, gold.group)
-    marks = _distinct(mark)
-    items = _distinct(labels.item)
-    named, alike = _among(gold.item, items), _among(gold_mark, marks)
+    ordered = np.sort(mark)
+    named, alike = _among(gold.item, np.sort(labels.item)), _among(gold_mark, ordered)
     repeated = _repeated(labels.labeler, labels.item if data.has_items else mark)
-    # How many different things there are; more than there are marks means that marks coincide.
-    n_things = len(items) if data.has_items else np.count_nonzero(~repeated)
-    rich = 1 - len(marks) / n_things <= _RARE
-    comparable = data.has_items or (rich and float(alike.mean()) <= _RARE)
-    if not data.has_items and len(marks) < _MOSTLY_DISTINCT * len(labels):
-        rich = False
-    n_labelers = len(data.labelers)
-    share = np.bincount(labels.labeler, repeated, minlength=n_labelers) / np.bincount(
-        labels.labeler, minlength=n_labelers
-    )
+    if data.has_items:
+        order = np.argsort(labels.item, kind="stable")
+        twins = _twins(mark[order[_firsts(labels.item[order])]])
+    else:
+        twins = _twins(mark[~repeated])
+    repeats = np.bincount(labels.labeler, repeated, minlength=n_labelers)
+    comparable = True
+    if not data.has_items:
+        comparable = twins <= _RARE and float(alike.mean()) <= _RARE
+        repeats[repeats <= _COINCIDENCES] = 0
+    distinct = np.count_nonzero(_firsts(ordered)) / len(ordered)
+    told_apart = data.has_items or distinct >= _MOSTLY_DISTINCT
+    expected = twins * len(gold)
     return Repeats(
-        share=share if comparable else np.zeros_like(share),
+        share=comparable * repeats / np.bincount(labels.labeler, minlength=n_labelers),
         by_item=data.has_items,
         comparable=comparable,
         gold_by_item=int(named.sum()),
         gold_alike=int((alike & ~named).sum()),
-        gold_comparable=rich,
+        gold_twins=expected + 3 * np.sqrt(expected) if told_apart else np.inf,
     )
 
 
@@ -98,11 +101,16 @@ def _marks(features: FloatArray, group: IntArray) -> IntArray:
     return row_fingerprints(chain(columns, [group]), len(group))
 
 
-def _distinct(values: IntArray) -> IntArray:
-    """Return the distinct values, sorted; for millions of them faster than `np.unique`."""
-    ordered = np.sort(values)
-    distinct: IntArray = ordered[np.append(ordered[1:] != ordered[:-1], [True])]
-    return distinct
+def _firsts(ordered: IntArray) -> BoolArray:
+    """Tell where a new value begins."""
+    return np.append([True], ordered[1:] != ordered[:-1])
+
+
+def _twins(marks: IntArray) -> float:
+    """Return the share of different things that are equal to another one."""
+    starts = np.flatnonzero(_firsts(np.sort(marks)))
+    sizes = np.diff(np.append(starts, len(marks)))
+    return float(sizes[sizes > 1].sum() / len(marks))
 
 
 def _among(values: IntArray, ordered: IntArray) -> BoolArray:

@@ -31,7 +31,7 @@ _TAIL = 0.025
 # Fewer items than this, on either side, and the p-value is not to be trusted.
 _LEAST_ITEMS = 20
 # The spread of items does not become better known by more than these.
-_SPREAD_ROWS, _SPREAD_LABELERS = 50_000, 2_500
+_SPREAD_ROWS, _SPREAD_LABELERS = 20_000, 1_000
 _SLICE_ROWS = 50_000
 
 
@@ -115,8 +115,8 @@ class _Scale:
         binary = ((sample == 0) | (sample == 1)).all(axis=0)
         low, high = np.quantile(sample, [_TAIL, 1 - _TAIL], axis=0)
         spread = np.clip(sample, low, high).std(axis=0)
-        with np.errstate(divide="ignore"):
-            factor = np.where(spread > 0, 1 / spread, 0.0)
+        # What varies in the tails alone says nothing about most items; its spread is rounding.
+        factor = np.where(spread > 1e-6, 1 / np.maximum(spread, 1e-6), 0.0)
         return cls(
             np.where(binary, 0.0, low), np.where(binary, 1.0, high), np.where(binary, 1.0, factor)
         )

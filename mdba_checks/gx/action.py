@@ -88,13 +88,16 @@ class BlockOnLabelerGap(ValidationAction):
     ever. Actions after one that raises do not run, so put it last; Data Docs are written first in
     any case, and results are stored before.
 
-    Args:
-        severity: Failures at or above this severity raise `LabelerGapError`: critical (default), \
-            warning or info. Milder ones are noted, in `meta["label_bias"]` of each validation \
-            result and in the sidecar.
-        sidecar: A file for the verdict with everything it rests on, as JSON. It is replaced on \
-            every run, so that no older verdict survives. Relative paths start at the folder that \
-            holds the `gx` folder of a file context.
+    Parameters
+    ----------
+    severity : str
+        Failures at or above this severity raise `LabelerGapError`: critical (default), warning or
+        info. Milder ones are noted, in `meta["label_bias"]` of each validation result and in the
+        sidecar.
+    sidecar : str or None
+        A file for the verdict with everything it rests on, as JSON. It is replaced on every run, so
+        that no older verdict survives. A relative path starts at the folder that holds the `gx`
+        folder of a file context.
     """
 
     type: Literal["block_on_labeler_gap"] = "block_on_labeler_gap"
@@ -137,7 +140,7 @@ class BlockOnLabelerGap(ValidationAction):
             "version": __version__,
         }
         for result in checkpoint_result.run_results.values():
-            result.meta[_NOTE] = note
+            result.meta[_NOTE] = note  # type: ignore[literal-required]
         if self.sidecar is not None:
             checks = [finding.record() for finding in findings]
             target = path_in(context, self.sidecar)

@@ -17,9 +17,9 @@ from great_expectations.compatibility.pydantic import (
     StrictInt,
     StrictStr,
 )
-from great_expectations.core.suite_parameters import SuiteParameterDict, is_suite_parameter
-from great_expectations.execution_engine import ExecutionEngine
-from great_expectations.expectations.expectation import BatchExpectation
+from great_expectations.core.suite_parameters import is_suite_parameter
+from great_expectations.execution_engine.execution_engine import ExecutionEngine
+from great_expectations.expectations.expectation import BatchExpectation, Expectation
 from great_expectations.expectations.model_field_types import ConditionParser
 from great_expectations.expectations.row_conditions import RowConditionType
 
@@ -34,6 +34,8 @@ from mdba_checks.verdict import gate
 
 # `dict` is also the name of a method below.
 Values: TypeAlias = dict[str, Any]
+# {"$PARAMETER": name}, for a value that is given when a suite is run.
+Parameter: TypeAlias = dict[str, Any]
 
 _DEFAULT = CheckConfig()
 
@@ -63,7 +65,7 @@ CONFIG_KEYS = {
 RULE_FIELDS = (*CONFIG_KEYS, "gold")
 
 # Stand in for what is required while a faulty rule is carried to its result.
-_STAND_INS = {"max_gap": 0.0, "gold": "-"}
+_STAND_INS: Values = {"max_gap": 0.0, "gold": "-"}
 
 
 def _field(key: str, **options: Any) -> Any:
@@ -79,38 +81,34 @@ def _field(key: str, **options: Any) -> Any:
 class LabelerGapExpectation(GapRenderers, BatchExpectation):
     """What the expectations about a rate have in common; see those for how to use them."""
 
-    max_gap: StrictInt | StrictFloat | SuiteParameterDict = _field("policy.max_gap", default=...)
+    max_gap: StrictInt | StrictFloat | Parameter = _field("policy.max_gap", default=...)
     gold: StrictStr | Values = pydantic.Field(
         default=...,
         description="where the gold table is: a path, or a reference {data_source, asset, "
         "batch_definition}",
     )
-    labeler_column: StrictStr | SuiteParameterDict = _field("columns.labeler")
-    label_column: StrictStr | SuiteParameterDict = _field("columns.label")
-    group_column: StrictStr | SuiteParameterDict = _field("columns.group")
-    gold_column: StrictStr | SuiteParameterDict = _field("columns.gold")
-    gold_weight_column: StrictStr | SuiteParameterDict | None = _field("columns.gold_weight")
-    item_column: StrictStr | SuiteParameterDict | None = _field("columns.item")
-    features: list[StrictStr] | SuiteParameterDict | None = _field("features")
+    labeler_column: StrictStr | Parameter = _field("columns.labeler")
+    label_column: StrictStr | Parameter = _field("columns.label")
+    group_column: StrictStr | Parameter = _field("columns.group")
+    gold_column: StrictStr | Parameter = _field("columns.gold")
+    gold_weight_column: StrictStr | Parameter | None = _field("columns.gold_weight")
+    item_column: StrictStr | Parameter | None = _field("columns.item")
+    features: list[StrictStr] | Parameter | None = _field("features")
     # Strict and in this order: group 0 stays 0, "0" stays "0" and False stays False.
-    reference_group: StrictBool | StrictInt | StrictStr | SuiteParameterDict | None = _field(
-        "reference"
-    )
-    positive_label: StrictBool | StrictInt | StrictStr | SuiteParameterDict | None = _field(
-        "positive"
-    )
-    confidence: StrictFloat | SuiteParameterDict = _field("confidence")
-    estimator: EstimatorName | SuiteParameterDict = _field("estimator")
-    correction: Correction | SuiteParameterDict = _field("policy.correction")
-    decide_on: Literal["confident", "estimate"] | SuiteParameterDict = _field("policy.decide_on")
-    on_inconclusive: Literal["pass", "annotate", "block"] | SuiteParameterDict = _field(
+    reference_group: StrictBool | StrictInt | StrictStr | Parameter | None = _field("reference")
+    positive_label: StrictBool | StrictInt | StrictStr | Parameter | None = _field("positive")
+    confidence: StrictFloat | Parameter = _field("confidence")
+    estimator: EstimatorName | Parameter = _field("estimator")
+    correction: Correction | Parameter = _field("policy.correction")
+    decide_on: Literal["confident", "estimate"] | Parameter = _field("policy.decide_on")
+    on_inconclusive: Literal["pass", "annotate", "block"] | Parameter = _field(
         "policy.on_inconclusive"
     )
-    min_gold_positives: StrictInt | SuiteParameterDict = _field("policy.min_gold_positives")
-    on_serious: Literal["inconclusive", "report"] | SuiteParameterDict = _field("policy.on_serious")
-    drop_missing: StrictBool | SuiteParameterDict = _field("drop_missing")
-    pseudonymize: StrictBool | SuiteParameterDict = _field("pseudonymize")
-    seed: StrictInt | SuiteParameterDict = _field("seed")
+    min_gold_positives: StrictInt | Parameter = _field("policy.min_gold_positives")
+    on_serious: Literal["inconclusive", "report"] | Parameter = _field("policy.on_serious")
+    drop_missing: StrictBool | Parameter = _field("drop_missing")
+    pseudonymize: StrictBool | Parameter = _field("pseudonymize")
+    seed: StrictInt | Parameter = _field("seed")
     row_condition: RowConditionType = None
     condition_parser: ConditionParser | None = None
 
@@ -133,7 +131,7 @@ class LabelerGapExpectation(GapRenderers, BatchExpectation):
                 raise
             faulty = {str(detail["loc"][0]) for detail in error.errors()}
             others = set(type(self).__fields__) - set(RULE_FIELDS) - faulty
-            fine = {key: value for key, value in values.items() if key in others}
+            fine: Values = {key: value for key, value in values.items() if key in others}
             super().__init__(**_STAND_INS, **fine)
             given = {key: _shown(value) for key, value in values.items() if key in RULE_FIELDS}
             self.__dict__.update(given)
@@ -184,7 +182,7 @@ class LabelerGapExpectation(GapRenderers, BatchExpectation):
         self,
         metrics: Values,
         runtime_configuration: Values | None = None,  # noqa: ARG002
-        execution_engine: ExecutionEngine | None = None,  # noqa: ARG002
+        execution_engine: ExecutionEngine[Any] | None = None,  # noqa: ARG002
     ) -> Values:
         """Estimate and decide; what the user can mend is the message of a failed result."""
         try:
@@ -211,7 +209,7 @@ class LabelerGapExpectation(GapRenderers, BatchExpectation):
 
 
 def explain(
-    error: pydantic.ValidationError, values: Mapping[str, Any], rule: type[BatchExpectation]
+    error: pydantic.ValidationError, values: Mapping[str, Any], rule: type[Expectation]
 ) -> str:
     """Return what is wrong with the fields of an expectation, in one line."""
     told: Values = {}

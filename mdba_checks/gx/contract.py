@@ -139,9 +139,7 @@ def _entry(rule: Mapping[str, Any], column: str | None, where: str) -> dict[str,
         arguments.setdefault("column", column)
     severity = str(rule.get("severity") or made.get("severity") or "error").lower()
     if severity not in SEVERITIES:
-        raise InputError(
-            f"{where} has severity {severity!r}.{did_you_mean(severity, SEVERITIES)}"
-        )
+        raise InputError(f"{where} has severity {severity!r}.{did_you_mean(severity, SEVERITIES)}")
     about = {key: str(rule[key]) for key in ("name", "description", "id") if rule.get(key)}
     meta = {**(made.get("meta") or {}), **({"contract_rule": about} if about else {})}
     return {"type": kind, "kwargs": arguments, "severity": SEVERITIES[severity], "meta": meta}

@@ -30,7 +30,8 @@ def estimate(labels: Source, gold: Source, config: CheckConfig) -> Assessment:
     >>> from mdba_checks.simulation import simulate
     >>> made = simulate(n_items=3_000, n_labelers=2, gold_per_group=100, tprs=[0.5, 0.94])
     >>> strict = estimate(made.labels, made.gold, CheckConfig(reference="men"))
-    >>> loose = estimate(made.labels, made.gold, CheckConfig(policy={"max_gap": 0.9}, reference="men"))
+    >>> lenient = CheckConfig(reference="men", policy=Policy(max_gap=0.9))
+    >>> loose = estimate(made.labels, made.gold, lenient)
     >>> strict.p_right is loose.p_right
     True
     """
@@ -57,9 +58,5 @@ def forget() -> None:
 
 def _method(config: CheckConfig) -> Hashable:
     """Return all of a configuration that the estimates depend on."""
-    # What an assessment notes about the evidence rests on these two; it cannot be judged anew.
-    policy = Policy(
-        min_gold_positives=config.policy.min_gold_positives, on_serious=config.policy.on_serious
-    )
     key = os.environ.get(KEY_VARIABLE) if config.pseudonymize else None
-    return config.model_copy(update={"policy": policy}).model_dump_json(), key
+    return config.model_copy(update={"policy": Policy()}).model_dump_json(), key

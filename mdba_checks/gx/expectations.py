@@ -66,65 +66,70 @@ class ExpectLabelerTprGapToBeWithin(LabelerGapExpectation):
     shown to lie within ±max_gap, and fails when a labeler is shown to be biased, when the evidence
     decides nothing (unless `on_inconclusive` says otherwise), and when anything goes wrong.
 
-    Args:
-        max_gap (float): \
-            The largest tolerated difference between a group's rate and that of the reference.
-        gold (str, path or dict): \
-            Where the gold table is: a path, or a reference {"data_source": …, "asset": …, \
-            "batch_definition": …}. Relative paths start at the folder that holds the gx folder \
-            of a file context, else at the working directory. DataFrames are refused, because \
-            arguments are stored with every result.
-        labeler_column, label_column, group_column (str): \
-            Columns of the batch: who decided, what, about a member of which group. \
-            Default: labeler, label, group. Gold has the group column too.
-        gold_column (str): \
-            The column of gold with the right decision. Default: gold.
-        gold_weight_column (str or None): \
-            The column of gold that says how many items a gold row stands for.
-        item_column (str or None): \
-            Identifies the thing decided on. Default: a column called item, if there is one.
-        features (list of str or None): \
-            Columns that a decision may depend on. Default: all that both tables have.
-        reference_group (bool, int, str or None): \
-            The group that others are compared with. Default: everyone else.
-        positive_label (bool, int, str or None): \
-            The label that means yes, where labels are two named values.
+    Parameters
+    ----------
+    max_gap : float
+        The largest tolerated difference between a group's rate and that of the reference.
+    gold : str, path or dict
+        Where the gold table is: a path, or a reference {"data_source": …, "asset": …,
+        "batch_definition": …}. Relative paths start at the folder that holds the gx folder of a
+        file context, else at the working directory. DataFrames are refused, because arguments are
+        stored with every result.
+    labeler_column, label_column, group_column : str
+        Columns of the batch: who decided, what, about a member of which group. Default: labeler,
+        label, group. Gold has the group column too.
+    gold_column : str
+        The column of gold with the right decision. Default: gold.
+    gold_weight_column : str or None
+        The column of gold that says how many items a gold row stands for.
+    item_column : str or None
+        Identifies the thing decided on. Default: a column called item, if there is one.
+    features : list of str or None
+        Columns that a decision may depend on. Default: all that both tables have.
+    reference_group : bool, int, str or None
+        The group that others are compared with. Default: everyone else.
+    positive_label : bool, int, str or None
+        The label that means yes, where labels are two named values.
+    confidence : float
+        Coverage of the intervals. Default: 0.9.
+    estimator : str
+        mdba_dr (default), mdba, mdba_naive, selection_rate, gold_model, confident_learning.
+    correction : str
+        How testing many labelers at once is accounted for: holm (default), bh, none.
+    decide_on : str
+        Decide on intervals, confident (default), or on the number alone, estimate.
+    on_inconclusive : str
+        What happens when nobody is shown biased but some are undecided: block (default) fails,
+        annotate and pass succeed.
+    min_gold_positives : int
+        Gold items needed per group, of the kind the rate is about. Default: 5.
+    on_serious : str
+        A serious assumption check makes a finding inconclusive (default), or is reported only.
+    drop_missing : bool
+        Drop rows without labeler, label or group instead of failing. Default: False.
+    pseudonymize : bool
+        Name labelers by keyed hashes in everything that is stored. Default: False.
+    seed : int
+        Same data and seed, same numbers. Default: 0.
+    row_condition : Condition or None
+        Rows of the batch to look at; gold is used whole.
+    severity : str
+        critical (default), warning or info; see `BlockOnLabelerGap` for what it does.
 
-    Other Parameters:
-        confidence (float): \
-            Coverage of the intervals. Default: 0.9.
-        estimator (str): \
-            mdba_dr (default), mdba, mdba_naive, selection_rate, gold_model, confident_learning.
-        correction (str): \
-            How testing many labelers at once is accounted for: holm (default), bh, none.
-        decide_on (str): \
-            Decide on intervals, confident (default), or on the number alone, estimate.
-        on_inconclusive (str): \
-            What happens when nobody is shown biased but some are undecided: block (default) \
-            fails, annotate and pass succeed.
-        min_gold_positives (int): \
-            Gold items needed per group, of the kind the rate is about. Default: 5.
-        on_serious (str): \
-            A serious assumption check makes a finding inconclusive (default) or is reported only.
-        drop_missing (bool): \
-            Drop rows without labeler, label or group instead of failing. Default: False.
-        pseudonymize (bool): \
-            Name labelers by keyed hashes in everything that is stored. Default: False.
-        seed (int): \
-            Same data and seed, same numbers. Default: 0.
-        row_condition (Condition or None): \
-            Rows of the batch to look at; gold is used whole.
-        severity (str): \
-            critical (default), warning or info; see BlockOnLabelerGap for what it does.
+    Returns
+    -------
+    ExpectationValidationResult
+        `observed_value` is the gap that is farthest from 0, `details` the verdict, its reasons and
+        one record per labeler and group.
 
-        Every argument but row_condition and severity may be {"$PARAMETER": name}.
+    See Also
+    --------
+    ExpectLabelerFprGapToBeWithin
 
-    Returns:
-        An ExpectationValidationResult: `observed_value` is the gap that is farthest from 0,
-        `details` the verdict, its reasons and one record per labeler and group.
-
-    See Also:
-        ExpectLabelerFprGapToBeWithin
+    Notes
+    -----
+    Every argument but row_condition and severity may be {"$PARAMETER": name}. There is no `mostly`:
+    a biased labeler is one too many.
 
     Example Data:
                 item  labeler  years  degree  group  label
@@ -203,7 +208,9 @@ class ExpectLabelerTprGapToBeWithin(LabelerGapExpectation):
         def schema_extra(schema: dict[str, Any], model: Any) -> None:
             """Describe the expectation in its JSON schema."""
             _describe(
-                schema, model, "Expect every labeler's true positive rate to be alike in all groups."
+                schema,
+                model,
+                "Expect every labeler's true positive rate to be alike in all groups.",
             )
 
 
@@ -216,8 +223,9 @@ class ExpectLabelerFprGapToBeWithin(LabelerGapExpectation):
 
     ExpectLabelerFprGapToBeWithin is a Batch Expectation.
 
-    See Also:
-        ExpectLabelerTprGapToBeWithin
+    See Also
+    --------
+    ExpectLabelerTprGapToBeWithin
 
     Code Examples:
         Passing Case:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import pandas as pd
-from great_expectations.compatibility.sqlalchemy import sqlalchemy as sa
 
 from mdba_checks.errors import InputError
 from mdba_checks.tables import Source
@@ -75,12 +74,16 @@ class SqlRows:
 
     def names(self) -> list[str]:
         """Return the names of the columns by asking for no rows, which every database allows."""
+        import sqlalchemy as sa
+
         nothing = sa.select(sa.text("*")).select_from(self._from()).limit(0)
         with self._engine.get_connection() as connection:
             return list(connection.execute(nothing).keys())
 
     def fetch(self, names: Sequence[str]) -> pd.DataFrame:
         """Fetch some columns, with the values that the database gives."""
+        import sqlalchemy as sa
+
         types = self._booleans_of_sqlite()
         columns = [sa.column(name, types.get(name)) for name in names]
         query = sa.select(*columns).select_from(self._from())
@@ -94,6 +97,8 @@ class SqlRows:
         return self.data.execution_engine
 
     def _from(self) -> Any:
+        import sqlalchemy as sa
+
         # A row condition or a partition makes a select of a table; SQL wants a name for that, and
         # for the text of a query.
         chosen = self.selectable
@@ -105,6 +110,8 @@ class SqlRows:
         """Return the columns that SQLite declares to be boolean but gives as 0 and 1."""
         if self._engine.dialect_name != "sqlite" or not self.data.source_table_name:
             return {}
+        import sqlalchemy as sa
+
         described = sa.inspect(self._engine.engine).get_columns(
             str(self.data.source_table_name), self.data.source_schema_name
         )

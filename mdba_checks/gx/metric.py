@@ -14,11 +14,11 @@ from typing import Any
 import pyarrow as pa
 from great_expectations.core.metric_domain_types import MetricDomainTypes
 from great_expectations.core.owner_resolution import resolve_context
-from great_expectations.exceptions import DataContextError
-from great_expectations.execution_engine import (
-    ExecutionEngine,
-    PandasExecutionEngine,
-    SparkDFExecutionEngine,
+from great_expectations.exceptions.exceptions import DataContextError
+from great_expectations.execution_engine.execution_engine import ExecutionEngine
+from great_expectations.execution_engine.pandas_execution_engine import PandasExecutionEngine
+from great_expectations.execution_engine.sparkdf_execution_engine import SparkDFExecutionEngine
+from great_expectations.execution_engine.sqlalchemy_execution_engine import (
     SqlAlchemyExecutionEngine,
 )
 from great_expectations.expectations.metrics.metric_provider import metric_value
@@ -45,7 +45,7 @@ class LabelsAndGold:
 
 
 class LabelsAndGoldMetric(TableMetricProvider):
-    """Fetches the labels of a batch, as far as they are needed, and the gold that goes with them."""
+    """Fetches the labels of a batch, as far as they are needed, and the gold to go with them."""
 
     metric_name = METRIC
     value_keys = (*_IN_LABELS, "gold_column", "gold_weight_column", "features", "gold")
@@ -85,7 +85,7 @@ class LabelsAndGoldMetric(TableMetricProvider):
 
 
 def _fetched(
-    engine: ExecutionEngine, domain: Mapping[str, Any], wanted: Mapping[str, Any]
+    engine: ExecutionEngine[Any], domain: Mapping[str, Any], wanted: Mapping[str, Any]
 ) -> LabelsAndGold:
     try:
         names = {wanted[key] for key in (*_IN_LABELS, "gold_column")} | {"item"}
@@ -99,7 +99,7 @@ def _fetched(
         return LabelsAndGold(problem=f"the batch cannot be read: {one_line(error)}")
 
 
-def _rows(engine: ExecutionEngine, domain: Mapping[str, Any]) -> Rows:
+def _rows(engine: ExecutionEngine[Any], domain: Mapping[str, Any]) -> Rows:
     part, _, _ = engine.get_compute_domain(dict(domain), domain_type=MetricDomainTypes.TABLE)
     if isinstance(engine, PandasExecutionEngine):
         return PandasRows(part)
@@ -108,7 +108,7 @@ def _rows(engine: ExecutionEngine, domain: Mapping[str, Any]) -> Rows:
     return SqlRows(engine.batch_manager.batch_data_cache[domain["batch_id"]], part)
 
 
-def _context(engine: ExecutionEngine, domain: Mapping[str, Any]) -> Any:
+def _context(engine: ExecutionEngine[Any], domain: Mapping[str, Any]) -> Any:
     """Return the data context that the batch belongs to, else the current one, else None."""
     batch: Any = engine.batch_manager.batch_cache.get(domain["batch_id"])
     try:

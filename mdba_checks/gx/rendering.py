@@ -14,7 +14,8 @@ from typing import Any
 from great_expectations.core import ExpectationValidationResult
 from great_expectations.expectations.expectation import render_suite_parameter_string
 from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
-from great_expectations.render import (
+from great_expectations.render.components import (
+    CollapseContent,
     LegacyDiagnosticRendererType,
     LegacyRendererType,
     RenderedStringTemplateContent,
@@ -98,7 +99,7 @@ def _number(value: Any, form: str) -> str:
 
 
 def _name(value: Any) -> str:
-    """Return a value as it reads in a sentence; a reference by its parts, a parameter by its name."""
+    """Return a value as it reads in a sentence; a reference by its parts."""
     if isinstance(value, Mapping):
         if "$PARAMETER" in value:
             return f"the parameter {value['$PARAMETER']}"
@@ -138,8 +139,8 @@ def labeler_table(gaps: Sequence[Mapping[str, Any]], max_gap: float) -> Rendered
 
 
 def _rates(row: Mapping[str, Any]) -> RenderedStringTemplateContent:
-    return text(
-        "$group $rate\n$reference $other",
+    return text(  # a blank that does not break: the rate stays beside the name
+        "$group\u00a0$rate\n$reference\u00a0$other",
         group=str(row["group"]),
         rate=_share(row["rate"]),
         reference=str(row["reference"]),
@@ -182,7 +183,7 @@ def _span(low: float, high: float, end: float, *, top: int, height: int, colour:
 def _axis_end(rows: Sequence[Mapping[str, Any]], max_gap: float) -> float:
     """Return where the axis of all bars ends: round, and far enough for every interval."""
     ends = [abs(row[key]) for row in rows for key in ("gap", "ci_low", "ci_high") if row[key]]
-    widest = max([*ends, 1.5 * max_gap, 0.05])
+    widest = float(max([*ends, 1.5 * max_gap, 0.05]))
     return min(1.0, math.ceil(widest * 20) / 20)
 
 
@@ -195,7 +196,7 @@ def _finding(finding: str, reason: str) -> RenderedStringTemplateContent:
         styling={
             "params": {
                 "finding": {"styles": {"color": colour, "font-weight": "bold"}},
-                "reason": {"styles": {"display": "inline-block", "min-width": "13em"}},
+                "reason": {"styles": {"display": "inline-block", "min-width": "11em"}},
             }
         },
     )
@@ -222,8 +223,8 @@ class GapRenderers:
 
     @classmethod
     def _prescriptive_template(
-        cls, renderer_configuration: RendererConfiguration
-    ) -> RendererConfiguration:
+        cls, renderer_configuration: RendererConfiguration[Any]
+    ) -> RendererConfiguration[Any]:
         said = rule_params(renderer_configuration.kwargs, cls.metric)  # type: ignore[attr-defined]
         for name, value in said.items():
             renderer_configuration.add_param(
@@ -265,7 +266,7 @@ class GapRenderers:
         configuration: ExpectationConfiguration | None = None,  # noqa: ARG003
         result: ExpectationValidationResult | None = None,
         runtime_configuration: dict[str, Any] | None = None,  # noqa: ARG003
-    ) -> list[RenderedStringTemplateContent]:
+    ) -> list[RenderedStringTemplateContent | CollapseContent]:
         """Say what went wrong; the traceback, which would not be escaped, stays in the result."""
         message = problem_of(result)
         return [text("\n$problem", problem=f"Not checked: {message}")] if message else []
@@ -277,7 +278,7 @@ class GapRenderers:
         configuration: ExpectationConfiguration | None = None,  # noqa: ARG003
         result: ExpectationValidationResult | None = None,
         runtime_configuration: dict[str, Any] | None = None,  # noqa: ARG003
-    ) -> list[RenderedTableContent] | None:
+    ) -> list[RenderedTableContent | CollapseContent] | None:
         details = details_of(result)
         return [labeler_table(details["gaps"], details["policy"]["max_gap"])] if details else None
 

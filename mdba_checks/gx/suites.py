@@ -14,7 +14,10 @@ from typing import Any
 import yaml
 from great_expectations.compatibility import pydantic
 from great_expectations.core import ExpectationSuite
-from great_expectations.exceptions import ExpectationNotFoundError, GreatExpectationsError
+from great_expectations.exceptions.exceptions import (
+    ExpectationNotFoundError,
+    GreatExpectationsError,
+)
 from great_expectations.expectations.expectation import Expectation
 from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
 from great_expectations.expectations.registry import (
@@ -46,9 +49,9 @@ def load_suite(path: str | Path) -> ExpectationSuite:
     document = read_document(path, "suite")
     name, entries = document.get("name"), document.get("expectations")
     if not isinstance(name, str) or not name:
-        raise InputError(f"suite {path} has no name: add \"name\"")
+        raise InputError(f'suite {path} has no name: add "name"')
     if not isinstance(entries, list):
-        raise InputError(f"suite {path} has no list of expectations: add \"expectations\"")
+        raise InputError(f'suite {path} has no list of expectations: add "expectations"')
     return build_suite(
         name,
         entries,
@@ -102,7 +105,7 @@ def read_document(path: str | Path, what: str) -> Mapping[str, Any]:
 
 def _rule(entry: Any, where: str, folder: Path) -> Expectation:
     if not isinstance(entry, Mapping) or not isinstance(entry.get("type"), str):
-        raise InputError(f"{where} has no type, such as \"expect_labeler_tpr_gap_to_be_within\"")
+        raise InputError(f'{where} has no type, such as "expect_labeler_tpr_gap_to_be_within"')
     kind, arguments = entry["type"], entry.get("kwargs") or {}
     if not isinstance(arguments, Mapping):
         raise InputError(f"{where} ({kind}): kwargs must hold keys and values")

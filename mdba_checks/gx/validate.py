@@ -33,10 +33,24 @@ _WORDS = {PASSED: "passed", BLOCKED: "block", NOT_CHECKED: "error", INCONCLUSIVE
 
 @dataclass(frozen=True)
 class Validation:
-    """How it ended, for programs and for people."""
+    """How it ended, for programs and for people.
+
+    Attributes
+    ----------
+    exit_code
+        0 passed, 1 blocked, 2 something could not be checked, 3 inconclusive.
+    lines
+        One about the whole, one per expectation, and the verdict. Names from the data are in them
+        as they are.
+    """
 
     exit_code: int
-    text: str
+    lines: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """All lines."""
+        return "\n".join(self.lines)
 
 
 def validate(
@@ -107,7 +121,7 @@ def validate(
     lines = [_line(result, code) for result, code in zip(results, codes, strict=True)]
     failed = sum(not result.success for result in results)
     head = f"{rules.name}: {len(results) - failed} of {len(results)} expectations hold"
-    return Validation(worst, "\n".join([head, *lines, f"verdict: {_WORDS[worst]}"]))
+    return Validation(worst, (head, *lines, f"verdict: {_WORDS[worst]}"))
 
 
 def _values(
@@ -130,7 +144,7 @@ def _frame(labels: Source, rules: ExpectationSuite, values: Mapping[str, Any]) -
     """Read the labels; columns with names of people, groups and items are text, 007 stays 007."""
     if isinstance(labels, pd.DataFrame):
         return labels
-    names = {"item"}
+    names: set[Any] = {"item"}
     for rule in rules.expectations:
         if isinstance(rule, LabelerGapExpectation):
             for name in (rule.labeler_column, rule.group_column, rule.item_column):
@@ -160,4 +174,4 @@ def _line(result: ExpectationValidationResult, code: int) -> str:
     reasons: Sequence[str] = details_of(result).get("reasons", ())
     why = problem_of(result) or "; ".join(reasons)
     word = "ok" if result.success else "noted" if code == PASSED else _WORDS[code]
-    return f"  {word}: {name}" + (f": {why}" if why else "")
+    return f"{word}: {name}" + (f": {why}" if why else "")

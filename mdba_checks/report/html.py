@@ -374,7 +374,7 @@ def _record(judged: Assessment, made: datetime | None) -> Html:
     return join(
         [
             tag("h3", "Data"),
-            _facts(facts),
+            _facts(facts, "facts-list"),
             join([tag("h3", "About the tables"), _list(judged.messages)])
             if judged.messages
             else "",
@@ -412,11 +412,11 @@ def _value(value: object) -> str:
     return str(value)
 
 
-def _facts(facts: Iterable[tuple[str, object]]) -> Html:
+def _facts(facts: Iterable[tuple[str, object]], look: str = "facts-list columns") -> Html:
     return tag(
         "dl",
         *(tag("div", tag("dt", name), tag("dd", value)) for name, value in facts),
-        class_="facts-list",
+        class_=look,
     )
 
 

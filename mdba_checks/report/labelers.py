@@ -16,8 +16,7 @@ import pandas as pd
 
 from mdba_checks.assessment import Assessment
 from mdba_checks.diagnostics import Diagnostic, Level
-from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE
-from mdba_checks.report.forest import interval, signed
+from mdba_checks.report.forest import interval, short, signed
 from mdba_checks.report.markup import Html, join, tag
 from mdba_checks.report.words import SEVERITY, by_severity, each_row, rate, sentence
 
@@ -70,10 +69,15 @@ def labelers_section(assessment: Assessment) -> Html:
             tag(
                 "table",
                 tag("caption", builder.caption()),
-                tag("thead", tag("tr", *map(_heading, builder.columns()))),
+                tag(
+                    "thead",
+                    tag("tr", *map(_heading, builder.columns()), role="row"),
+                    role="rowgroup",
+                ),
                 *body,
                 id="labelers-table",
-                class_="labelers",
+                class_="labelers several" if several else "labelers",
+                role="table",
             ),
             tag(
                 "p",
@@ -106,6 +110,7 @@ def _heading(column: _Column) -> Html:
         "th",
         tag("button", column.title, type="button"),
         scope="col",
+        role="columnheader",
         class_=classes or None,
         aria_sort="none",
     )
@@ -145,7 +150,7 @@ class _Rows:
             columns.append(_Column("Group"))
         columns += [_Column("Finding"), _Column("Gap", numeric=True)]
         columns.append(_Column(f"{self.confidence:.0%} interval", numeric=True, extra=True))
-        columns += [_Column(f"Rate, {side}", numeric=True, extra=True) for side in sides]
+        columns += [_Column(f"Rate, {short(side)}", numeric=True, extra=True) for side in sides]
         columns.append(_Column("Labels", numeric=True, extra=True))
         columns.append(_Column("Checks", extra=True))
         return columns
@@ -161,11 +166,11 @@ class _Rows:
             aria_expanded="false",
             aria_controls=key,
         )
-        cells = [tag("th", button, scope="row")]
+        cells = [tag("th", button, scope="row", role="rowheader")]
         if self.several:
-            cells.append(tag("td", tag("bdi", row.group)))
+            cells.append(tag("td", tag("bdi", row.group), role="cell"))
         cells += [
-            tag("td", badge(row.finding), data_v=SEVERITY[row.finding]),
+            tag("td", badge(row.finding), role="cell", data_v=SEVERITY[row.finding]),
             _number(row.gap, signed(row.gap)),
             _number(row.ci_low, interval(row.ci_low, row.ci_high), extra=True),
             _number(row.rate, percent(row.rate), extra=True),
@@ -174,14 +179,19 @@ class _Rows:
         ]
         found = self.diagnostics_of(row)
         worst = max((each.level for each in found), key=LEVELS.index, default="ok")
-        cells.append(tag("td", badge(worst), class_="extra", data_v=-LEVELS.index(worst)))
+        cells.append(
+            tag("td", badge(worst), role="cell", class_="extra", data_v=-LEVELS.index(worst))
+        )
         more = tag(
             "tr",
-            tag("td", *self.details(row, found), colspan=len(cells)),
+            tag("td", *self.details(row, found), role="cell", colspan=len(cells)),
             id=key,
+            role="row",
             class_="more",
         )
-        return tag("tbody", tag("tr", *cells), more, class_=row.finding)
+        return tag(
+            "tbody", tag("tr", *cells, role="row"), more, role="rowgroup", class_=row.finding
+        )
 
     def diagnostics_of(self, row: Any) -> list[Diagnostic]:
         """Return what was checked about this labeler, in general or in this group."""
@@ -229,7 +239,8 @@ class _Rows:
         auc = self.fidelity.get(row.labeler, math.nan)
         facts = [
             f"{row.n_labels:,} labels",
-            f"{row.n_gold:,} gold items of {row.group}, {right} is right for {row.n_gold_positive:,}",
+            f"{row.n_gold:,} gold items of {row.group}",
+            f"{right} is right for {row.n_gold_positive:,} of them",
             f"standard error {row.std_error:.3f}" if math.isfinite(row.std_error) else "",
             f"p-value {_p_value(row.p_value)} by itself" if math.isfinite(row.p_value) else "",
             f"decisions predicted with AUC {auc:.2f}" if math.isfinite(auc) else "",
@@ -239,7 +250,8 @@ class _Rows:
 
 def _number(value: float, words: str, *, extra: bool = False) -> Html:
     key = f"{value:.6g}" if math.isfinite(value) else None
-    return tag("td", words, class_="numeric extra" if extra else "numeric", data_v=key)
+    look = "numeric extra" if extra else "numeric"
+    return tag("td", words, role="cell", class_=look, data_v=key)
 
 
 def _p_value(value: float) -> str:

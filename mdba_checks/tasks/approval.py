@@ -25,7 +25,7 @@ from pydantic import Field
 
 from mdba_checks.tasks.support import JSON, log
 
-_LOOK_EVERY = 5  # seconds
+_LOOK_EVERY = 2  # seconds
 
 
 class Approval(RunInput):

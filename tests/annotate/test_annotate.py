@@ -49,7 +49,9 @@ class TestFindings:
         gold = pd.DataFrame({"group": list("mwx") * 8, "gold": [0, 1] * 12, "x": np.arange(24.0)})
         labels = selection(shares)
         assessment, _ = quick(labels, gold, reference="m", policy={"max_gap": 0.2})
-        findings = annotate(labels, assessment).groupby(["labeler", "group"])["mdba_finding"].first()
+        findings = (
+            annotate(labels, assessment).groupby(["labeler", "group"])["mdba_finding"].first()
+        )
         assert findings["ann"].to_dict() == {"m": "biased", "w": "biased", "x": "fair"}
         assert findings["bob"].to_dict() == {"m": "fair", "w": "fair", "x": "fair"}
 

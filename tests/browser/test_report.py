@@ -140,7 +140,6 @@ def test_2000_labelers_render_and_sort_in_under_two_seconds(open_report, crowd):
     )
     assert len(gaps) == 2_000
     assert gaps == sorted(gaps)
-    print(milliseconds)
     assert milliseconds["open"] < 2_000
     assert milliseconds["sort"] < 2_000
 

@@ -27,7 +27,8 @@ def test_every_verdict_has_its_exit_code_and_is_said_aloud(mdba, files, verdict)
     run = mdba(*files.check, *flags, "--json", target)
     assert run.code == code
     assert f"Verdict: {verdict.upper()} - " in run.out
-    assert run.err == ""
+    # On a busy machine a stage may take long enough to be worth a line.
+    assert all(line.startswith("mdba: fitting") for line in run.err.splitlines())
     record = json.loads(target.read_text())
     assert record["verdict"] == verdict
     assert record["data"]["n_labels"] == 2_600

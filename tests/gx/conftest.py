@@ -1,4 +1,4 @@
-"""One simulated data set, stored in every form, and one context for all tests that need none of their own."""
+"""One simulated data set, and one context for all tests that need none of their own."""
 
 from __future__ import annotations
 
@@ -47,8 +47,9 @@ def expected(made) -> Any:
 
 @pytest.fixture(scope="session")
 def context() -> Any:
-    import mdba_checks.gx  # noqa: F401
     import great_expectations as gx
+
+    import mdba_checks.gx  # noqa: F401
 
     context = gx.get_context(mode="ephemeral")
     context.variables.progress_bars = {"globally": False}

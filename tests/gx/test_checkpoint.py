@@ -1,4 +1,4 @@
-"""Checkpoint, action and Data Docs in a real project, and what happens where this package is missing."""
+"""Checkpoint, action and Data Docs in a real project, with this package and without it."""
 
 from __future__ import annotations
 
@@ -88,7 +88,9 @@ def stopped(gate):
 
 def test_a_biased_labeler_stops_the_checkpoint_with_one_line(stopped):
     said = str(stopped)
-    assert said.startswith("checkpoint 'gate' stopped: expect_labeler_tpr_gap_to_be_within (critical)")
+    assert said.startswith(
+        "checkpoint 'gate' stopped: expect_labeler_tpr_gap_to_be_within (critical)"
+    )
     assert "biased beyond ±0.1" in said
     assert "\n" not in said
     assert str(pickle.loads(pickle.dumps(stopped))) == said  # noqa: S301  it travels to workers

@@ -1,4 +1,4 @@
-"""The same verdict and the same numbers, whether the labels are in pandas, SQLite, DuckDB or PostgreSQL."""
+"""The same verdict and numbers from pandas, SQLite, DuckDB and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import os
 import pytest
 
 pytest.importorskip("great_expectations", reason="needs mdba-checks[gx]")
-sqlalchemy = pytest.importorskip("sqlalchemy", reason="needs mdba-checks[sql]")
+pytest.importorskip("sqlalchemy", reason="needs mdba-checks[sql]")
 
+import sqlalchemy
 from great_expectations.expectations.row_conditions import Column
 
 from mdba_checks.gx import estimates
@@ -109,7 +110,7 @@ def test_gold_may_be_a_table_of_the_same_database(database, table, rule, expecte
 
 
 def test_gold_may_be_a_query(database, table, rule, made):
-    asset = database.add_query_asset("half", query='select * from gold where "group" = \'men\'')
+    asset = database.add_query_asset("half", query="select * from gold where \"group\" = 'men'")
     asset.add_batch_definition_whole_table("all")
     place = {"data_source": database.name, "asset": "half", "batch_definition": "all"}
     result = table.get_batch().validate(rule(gold=place))

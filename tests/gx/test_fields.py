@@ -127,7 +127,9 @@ def test_the_threshold_and_gold_have_no_default(missing):
 
 
 def test_gold_as_a_dataframe_is_refused_with_the_reason(made):
-    with pytest.raises(pydantic.ValidationError, match="stores the arguments .* with every result"):
+    with pytest.raises(
+        pydantic.ValidationError, match=r"stores the arguments .* with every result"
+    ):
         ExpectLabelerTprGapToBeWithin(max_gap=0.1, gold=made.gold)
 
 

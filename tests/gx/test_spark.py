@@ -50,7 +50,9 @@ def spark_batch(spark, context, folder):
     return definition.get_batch({"dataframe": labels})
 
 
-def test_spark_gives_the_verdict_and_the_numbers_of_pandas(spark_batch, batch, rule, context, folder):
+def test_spark_gives_the_verdict_and_the_numbers_of_pandas(
+    spark_batch, batch, rule, context, folder
+):
     source = context.data_sources.add_spark_filesystem("spark_files", base_directory=folder)
     gold = source.add_csv_asset("gold", header=True, infer_schema=True)
     gold.add_batch_definition_path("all", "gold.csv")

@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("great_expectations", reason="needs mdba-checks[gx]")
 
 from mdba_checks import CheckConfig, assess
+from mdba_checks.cli import validate as command
 from mdba_checks.errors import InputError
 from mdba_checks.gx import estimates, validate
 
@@ -42,7 +43,7 @@ def test_biased_labelers_are_exit_code_1(suite, folder):
     assert ended.exit_code == 1
     first, second, last = ended.text.splitlines()
     assert first == "labels: 0 of 1 expectations hold"
-    assert second.startswith("  block: expect_labeler_tpr_gap_to_be_within (critical): ")
+    assert second.startswith("block: expect_labeler_tpr_gap_to_be_within (critical): ")
     assert "biased beyond ±0.1" in second
     assert last == "verdict: block"
 
@@ -69,7 +70,7 @@ def test_a_milder_failure_is_noted_and_a_stricter_limit_stops_it(suite, folder):
     asked = suite(severity="warning")
     mild = validate(folder / "labels.parquet", suite=asked)
     assert mild.exit_code == 0
-    assert "  noted: expect_labeler_tpr_gap_to_be_within (warning)" in mild.text
+    assert "noted: expect_labeler_tpr_gap_to_be_within (warning)" in mild.text
     assert validate(folder / "labels.parquet", suite=asked, severity="warning").exit_code == 1
 
 
@@ -114,14 +115,46 @@ def test_a_parameter_that_is_missing_or_not_used_is_refused(suite, folder, made)
         validate(folder / "lables.parquet", suite=suite())
 
 
+def test_the_command_prints_the_lines_and_returns_the_exit_code(suite, folder, capsys):
+    labels = str(folder / "labels.parquet")
+    limited = str(suite(max_gap={"$PARAMETER": "limit"}))
+    assert command.validate(labels, suite=limited, values=["limit=0.1"]) == 1
+    assert capsys.readouterr().out.startswith("labels: 0 of 1 expectations hold\nblock: expect_")
+    assert command.validate(labels, suite=limited, values=["limit=0.9"], quiet=True) == 0
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "--suite or with --contract"),
+        ({"suite": "a", "contract": "b"}, "--suite or with --contract"),
+        ({"suite": "a", "schema": "b"}, "--schema"),
+        ({"suite": "a", "severity": "waring"}, "--severity is 'waring'. Did you mean 'warning'?"),
+        ({"suite": "a", "values": ["limit"]}, "--set is 'limit': write it as name=value"),
+        ({"suite": "absent.json"}, "cannot read suite absent.json"),
+    ],
+)
+def test_a_wrong_flag_is_one_line_that_names_it(given, said):
+    with pytest.raises(InputError) as caught:
+        command.validate("labels.csv", **given)
+    assert said in str(caught.value)
+
+
 # --- Cost and examples ---------------------------------------------------------------------------
 
 
 def test_an_expectation_costs_hardly_more_than_the_estimate(frames, folder, rule):
     """At most 1.2 times, on the data of `mdba demo`, in processor time."""
+    from mdba_checks.cli import demo
     from mdba_checks.simulation import simulate
 
-    made = simulate(seed=0)
+    made = simulate(
+        n_items=demo._ITEMS,
+        n_labelers=len(demo._RECRUITERS),
+        gold_per_group=demo._GOLD_PER_GROUP,
+        tprs=list(demo._RECRUITERS.values()),
+    )
     made.gold.to_csv(folder / "demo_gold.csv", index=False)
     gold = str(folder / "demo_gold.csv")
     config, asked = CheckConfig(reference="men"), rule(gold=gold)

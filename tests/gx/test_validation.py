@@ -175,9 +175,7 @@ def test_expectations_that_differ_in_thresholds_only_share_one_estimate(batch, r
     estimates.forget()
     fitted = []
     real = estimates.assess_data
-    monkeypatch.setattr(
-        estimates, "assess_data", lambda *given: fitted.append(1) or real(*given)
-    )
+    monkeypatch.setattr(estimates, "assess_data", lambda *given: fitted.append(1) or real(*given))
     suite = ExpectationSuite(
         name="thresholds",
         expectations=[

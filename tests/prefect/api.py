@@ -7,11 +7,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from prefect import flow, task
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter
+from prefect.events import emit_event
 
 from mdba_checks.simulation import simulate
 
@@ -62,9 +63,12 @@ def _leave_a_mark() -> None:
 
 def settle() -> None:
     """Wait until the API knows of everything that has happened in this process."""
+    mark = uuid4()
     state = _leave_a_mark(return_state=True)
+    emit_event("sentinel", resource={"prefect.resource.id": f"sentinel.{mark}"})
     run_id = state.state_details.flow_run_id
     until(lambda: "sentinel" in _names_of(run_id))
+    until(lambda: find_events({"resource": {"id": [f"sentinel.{mark}"]}}))
 
 
 def until(condition: Any, seconds: float = 60) -> Any:
@@ -93,10 +97,11 @@ def task_states(run_id: UUID) -> dict[str, str]:
 def events(run_id: UUID) -> list[dict[str, Any]]:
     """Return the gate's events of a run."""
     settle()
-    wanted = {
-        "event": {"prefix": ["mdba.gate."]},
-        "related": {"id": [f"prefect.flow-run.{run_id}"]},
-    }
+    related = {"id": [f"prefect.flow-run.{run_id}"]}
+    return find_events({"event": {"prefix": ["mdba.gate."]}, "related": related})
+
+
+def find_events(wanted: dict[str, Any]) -> list[dict[str, Any]]:
     with get_client(sync_client=True) as client:
         answer = client.request("POST", "/events/filter", json={"filter": wanted}).json()
     found: list[dict[str, Any]] = answer["events"]

@@ -8,7 +8,11 @@ import pytest
 
 pytest.importorskip("prefect", reason="needs mdba-checks[prefect]")
 
-from prefect.settings import PREFECT_LOCAL_STORAGE_PATH, temporary_settings
+from prefect.settings import (
+    PREFECT_LOCAL_STORAGE_PATH,
+    PREFECT_SERVER_SERVICES_EVENT_PERSISTER_FLUSH_INTERVAL,
+    temporary_settings,
+)
 from prefect.testing.utilities import prefect_test_harness
 
 from mdba_checks import CheckConfig, assess
@@ -30,9 +34,10 @@ def undecided_at(tables) -> float:
 @pytest.fixture(scope="session")
 def server(tmp_path_factory) -> Iterator[None]:
     """A server with a database of its own; results go to a folder of their own, too."""
-    storage = tmp_path_factory.mktemp("storage")
-    with (
-        prefect_test_harness(server_startup_timeout=120),
-        temporary_settings({PREFECT_LOCAL_STORAGE_PATH: storage}),
-    ):
+    settings = {
+        PREFECT_LOCAL_STORAGE_PATH: tmp_path_factory.mktemp("storage"),
+        # Events wait to be written together; here somebody waits for them.
+        PREFECT_SERVER_SERVICES_EVENT_PERSISTER_FLUSH_INTERVAL: 0.2,
+    }
+    with temporary_settings(settings), prefect_test_harness(server_startup_timeout=120):
         yield

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from uuid import UUID
 
 import pandas as pd
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("server")
 ANN = {"name": "Ann", "reason": "the pilot needs them"}
 
 
-def waiting(flow_name: str = "label-bias-gate") -> UUID:
+def waiting() -> UUID:
     """Return the run that waits for a person."""
     wanted = FlowRunFilter(state={"type": {"any_": ["PAUSED"]}})
 
@@ -38,14 +39,7 @@ def waiting(flow_name: str = "label-bias-gate") -> UUID:
 @contextmanager
 def started(flow, *arguments):
     """Run a flow while the test goes on; yields what gives its final state."""
-    from prefect.context import serialize_context
-    from prefect.settings.context import get_current_settings  # noqa: F401
-
-    context = serialize_context()
-    del context
-    import contextvars
-
-    inherited = contextvars.copy_context()
+    inherited = copy_context()  # the settings that lead to the server are in it
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(inherited.run, lambda: flow(*arguments, return_state=True))
         yield lambda: future.result(120)

@@ -70,9 +70,7 @@ class TestTrainingRuns:
         assert state.name == "Trained"
         assert [child.state_name for child in children(run_id)] == ["Quarantined"]
 
-    def test_again_after_a_failure_of_its_own_without_asking_the_gate_twice(
-        self, tables, tmp_path
-    ):
+    def test_again_after_a_failure_of_its_own(self, tables, tmp_path):
         folder = tmp_path / "models"
         calls = []
 

@@ -42,9 +42,12 @@ def test_a_missing_column_is_answered_with_the_nearest_name(
     named("'wieght'", in_message=refusal(labels, gold, config))
 
 
-def test_a_column_cannot_have_two_roles(labels: pd.DataFrame, gold: pd.DataFrame) -> None:
-    config = CheckConfig(columns=Columns(label="labeler"))
-    named("'labeler'", "labeler and label", in_message=refusal(labels, gold, config))
+def test_the_item_column_that_is_found_by_its_name_cannot_have_another_role(
+    labels: pd.DataFrame, gold: pd.DataFrame
+) -> None:
+    config = CheckConfig(columns=Columns(labeler="item"))
+    renamed = labels.drop(columns="item", errors="ignore").rename(columns={"labeler": "item"})
+    named("'item'", "labeler and item", in_message=refusal(renamed, gold, config))
 
 
 def test_tables_without_rows_are_refused(labels: pd.DataFrame, gold: pd.DataFrame) -> None:
