@@ -256,6 +256,7 @@ class _Run:
             gold=GoldEvidence(gold.group, gold.correct, gold.item, gold.weight, gold_g),
             f_gold=f_gold,
             f_spread=spread,
+            complexity=_complexity(labels.linear.shape),
             direct=_direct(item, gold.item) if shared else None,
         )
 
@@ -290,6 +291,11 @@ def _fold_of_gold(gold_item: IntArray, item: IntArray, fold: IntArray) -> IntArr
     items, first = np.unique(item, return_index=True)
     place = np.minimum(np.searchsorted(items, gold_item), len(items) - 1)
     return np.where(items[place] == gold_item, fold[first[place]], -1)
+
+
+def _complexity(shape: tuple[int, int]) -> float:
+    rows, columns = shape
+    return float(np.sqrt(columns / min(rows, POOL_ROWS)))
 
 
 def _direct(item: IntArray, gold_item: IntArray) -> Direct | None:

@@ -20,7 +20,7 @@ from mdba_checks.estimators import Rates
 
 # How much of the possible product term is taken to be real; chosen so that intervals cover on
 # simulated labelers (docs/method.md).
-_ALLOWANCE_SHARE = 0.17
+_ALLOWANCE_SHARE = 0.1
 _JOINT_DRAWS = 1000
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 EPILOG = examples(
     "mdba check labels.csv --gold gold.csv --reference men",
     "mdba check labels.parquet --gold gold.csv --config mdba.yaml --json out.json",
-    "mdba check labels.csv --gold gold.csv --labeler rater --group sex",
+    "mdba check labels.csv --gold gold.csv --labeler rater --group sex --report r.html",
     "mdba check sqlite:///jobs.db::labels --gold sqlite:///jobs.db::gold --json -",
 )
 
@@ -188,6 +188,15 @@ def check(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    report_file: Annotated[
+        str | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="Write a report for people as one HTML file, to open in any browser.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
     every: Annotated[bool, flag("--all", "Show all labelers, not only the first 25.")] = False,
     force: Force = False,
     quiet: Quiet = False,
@@ -227,8 +236,11 @@ def check(
     )
     inputs = [*map(_file_of, (labels, gold)), *([Path(config)] if config else [])]
     to_stdout = json_file == "-"
-    if json_file and not to_stdout:
-        check_target(json_file, force=force, inputs=inputs)
+    targets = [] if to_stdout or not json_file else [json_file]
+    if report_file:
+        targets.append(report_file)
+    for number, target in enumerate(targets):
+        check_target(target, force=force, inputs=[*inputs, *targets[:number]])
 
     assessment, decision = perform(labels, gold, settings, quiet=quiet)
 
@@ -242,6 +254,10 @@ def check(
             write_stdout(text)
         else:
             write_whole(json_file, text, force=force, inputs=inputs)
+    if report_file:
+        from mdba_checks.report import write_report
+
+        write_report(report_file, assessment, decision, force=force, inputs=inputs)
     if not quiet and not to_stdout:
         show_result(screen(), assessment, decision, every=every)
     return EXIT_CODES[decision.verdict]

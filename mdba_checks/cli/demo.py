@@ -44,6 +44,7 @@ policy:
 seed: 0
 """
 _TABLES = ("labels.csv", "gold.csv", "truth.csv")
+_REPORT = "report.html"
 
 
 def demo(
@@ -77,7 +78,9 @@ def demo(
 
     from mdba_checks.cli.result import EXIT_CODES, show_result
     from mdba_checks.cli.terminal import screen
+    from mdba_checks.report import write_report
 
+    write_report(folder / _REPORT, assessment, decision, title="mdba demo", force=True)
     surface = screen()
     surface.write(
         f"{len(_RECRUITERS)} recruiters decided whom to invite; some miss suitable women more "
@@ -85,6 +88,8 @@ def demo(
     )
     surface.write()
     show_result(surface, assessment, decision, truth=truth)
+    surface.write()
+    surface.write(f"The report, to open in a browser: {folder / _REPORT}", style="bold")
     surface.write()
     surface.write("Try it yourself", style="bold")
     check = f"{_program()} check {shlex.quote(labels)} --gold {shlex.quote(gold)}"
@@ -112,7 +117,7 @@ def _refuse_others_files(folder: Path) -> None:
     settings = folder / "mdba.yaml"
     if settings.is_file() and settings.read_bytes().startswith(_MARK.encode()):
         return
-    for name in (*_TABLES, "mdba.yaml"):
+    for name in (*_TABLES, "mdba.yaml", _REPORT):
         if (folder / name).exists():
             raise InputError(
                 f"{folder / name} was not written by the demo: choose another --folder"

@@ -69,7 +69,7 @@ def measure_shift(data: Data) -> Shift:
     >>> gold["x"] = rng.normal(size=400)
     >>> measure_shift(load(labels, gold, CheckConfig())).auc.round(1)
     array([[0.5, 0.5],
-           [0.8, 0.8]])
+           [0.9, 0.9]])
     """
     labels, gold = data.labels, data.gold
     n_groups = len(data.groups)

@@ -45,6 +45,7 @@ class Evidence:
     gold: GoldEvidence
     f_gold: FloatArray  # (labelers, gold)
     f_spread: FloatArray  # (labelers, gold)
+    complexity: float = 0.0  # sqrt(columns / label rows), of all labelers together
     direct: Direct | None = None
     silver: FloatArray | None = None  # (rows,): inferred right labels, for two baselines
 

@@ -60,7 +60,7 @@ class Grid:
         "gold_model",
     )
     # cleanlab costs more than all the others together and hardly varies
-    confident_learning_repetitions: int = 3
+    confident_learning_repetitions: int = 1
     n_items: int | None = None  # None: all rows of the data sets
 
     def cells(self) -> Iterator[Cell]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import signal
 import sys
 import time
@@ -101,11 +100,11 @@ def kill_writers(bench: Bench, write) -> list[dict[str, object]]:
     write()
     usual = time.perf_counter() - begin
     bench.clean()
-    dice = random.Random(0)
+    dice = np.random.default_rng(0)
     found = []
     for _ in range(KILLS):
         number = bench.start(write)
-        time.sleep(dice.uniform(0, 1.5 * usual))
+        time.sleep(float(dice.uniform(0, 1.5 * usual)))
         os.kill(number, signal.SIGKILL)
         _, status = os.waitpid(number, 0)
         after = bench.state()

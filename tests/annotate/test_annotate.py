@@ -148,7 +148,7 @@ class TestRefusals:
     @pytest.mark.parametrize("column", COLUMNS)
     def test_a_column_of_ours_in_the_input_is_refused(self, column, quick):
         labels = selection({"ann": {"m": 0.5, "w": 0.1}}).assign(**{column: 1.0})
-        assessment, decision = quick(labels)
+        assessment, _ = quick(labels)
         with pytest.raises(InputError, match=f"already has a column '{column}'"):
             annotate(labels, assessment)
 

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from mdba_checks import Assessment, CheckConfig, Decision, Policy, assess, gate
 from mdba_checks.annotate import COLUMNS, annotate, write_annotated
+from mdba_checks.errors import InputError
 from mdba_checks.quarantine import quarantine, removed_path, write_quarantined
 from mdba_checks.sidecar import verify
 
@@ -86,12 +87,13 @@ def write_both(labels, folder: Path, form: str) -> tuple[Path, Path, Path]:
 # --- DataFrames ----------------------------------------------------------------------------------
 
 N_ROWS = 120
+YEARS = (pd.Timestamp(1970, 1, 1).to_pydatetime(), pd.Timestamp(2200, 1, 1).to_pydatetime())
 columns = st.one_of(
     st.lists(st.integers(-(2**63), 2**63 - 1), min_size=4, max_size=4),
     st.lists(st.floats(), min_size=4, max_size=4),
     st.lists(st.booleans(), min_size=4, max_size=4),
     st.lists(odd_texts | st.none(), min_size=4, max_size=4),
-    st.lists(st.datetimes(datetime(1970, 1, 1), datetime(2200, 1, 1)), min_size=4, max_size=4),
+    st.lists(st.datetimes(*YEARS), min_size=4, max_size=4),
     st.lists(st.integers() | st.text(max_size=3) | st.none() | st.floats(), min_size=4, max_size=4),
     st.lists(st.binary(max_size=3), min_size=4, max_size=4),
     st.lists(st.lists(st.integers(0, 3), max_size=2), min_size=4, max_size=4),
@@ -165,7 +167,7 @@ def parsed(content: bytes) -> tuple[list[str], list[list[str]]]:
     if content[:2] == b"\x1f\x8b":
         content = gzip.decompress(content)
     text = content.decode("utf-8-sig")
-    delimiter = max(",;\t", key=lambda d: text.split("labeler", 1)[1][:7].count(d))
+    delimiter = max(",;\t", key=text.split("labeler", 1)[1][:7].count)
     rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
     return rows[0], rows[1:]
 
@@ -307,7 +309,7 @@ def test_nested_values_do_not_fit_into_csv(tmp_path):
     table = pa.table(base(24)).append_column("tags", pa.array([[1, 2]] * 24))
     pq.write_table(table, source)
     assessment, decision = check(source)
-    with pytest.raises(Exception, match="column 'tags' .* choose an output that ends in .parquet"):
+    with pytest.raises(InputError, match=r"column 'tags' .* an output that ends in \.parquet"):
         write_annotated(source, assessment, decision, tmp_path / "out.csv")
     assert [each.name for each in tmp_path.iterdir()] == ["labels.parquet"]
 
@@ -328,7 +330,7 @@ def test_a_folder_of_parts_becomes_one_file(tmp_path):
 def test_a_mixed_column_of_a_data_frame_does_not_fit_into_parquet_but_into_csv(tmp_path):
     frame = pd.DataFrame(base(24)).assign(mixed=[1, "a"] * 12)
     assessment, decision = check(frame)
-    with pytest.raises(Exception, match="column mixed .* ends in .csv"):
+    with pytest.raises(InputError, match=r"column mixed .* ends in \.csv"):
         write_annotated(frame, assessment, decision, tmp_path / "out.parquet")
     write_annotated(frame, assessment, decision, tmp_path / "out.csv")
     assert [row[4] for row in parsed((tmp_path / "out.csv").read_bytes())[1]] == ["1", "a"] * 12

@@ -65,7 +65,8 @@ class TestPseudonyms:
         runs = [assess(*tables, config()).pseudonyms for _ in range(2)]
         assert runs[0] == runs[1] == {name: pseudonym(name, key) for name in NAMES}
 
-    def test_another_key_gives_others(self, key, tables, monkeypatch):
+    @pytest.mark.usefixtures("key")
+    def test_another_key_gives_others(self, tables, monkeypatch):
         one = assess(*tables, config()).pseudonyms
         monkeypatch.setenv(KEY_VARIABLE, "another secret")
         two = assess(*tables, config()).pseudonyms
@@ -104,7 +105,8 @@ class TestNoNameLeaves:
             assert not [name for name in NAMES if name in text]
             assert key not in text
 
-    def test_nor_in_sidecars_while_the_data_keeps_its_own_column(self, key, tables, tmp_path):
+    @pytest.mark.usefixtures("key")
+    def test_nor_in_sidecars_while_the_data_keeps_its_own_column(self, tables, tmp_path):
         labels, gold = tables
         assessment = assess(labels, gold, config(mode="quarantine"))
         decision = gate(assessment)
@@ -119,7 +121,8 @@ class TestNoNameLeaves:
         assert pd.read_parquet(whole)["labeler"].tolist() == labels["labeler"].tolist()
         assert set(labels[parts.removed]["labeler"]) == {NAMES[0]}
 
-    def test_rows_are_annotated_with_the_findings_about_their_labeler(self, key, tables):
+    @pytest.mark.usefixtures("key")
+    def test_rows_are_annotated_with_the_findings_about_their_labeler(self, tables):
         labels, gold = tables
         annotated = annotate(labels, assess(labels, gold, config()))
         women = annotated[annotated["group"] == "w"]
@@ -135,7 +138,7 @@ class TestMapping:
         assert json.loads(path.read_text()) == {pseudonym(name, key): name for name in NAMES}
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
-    def test_it_replaces_nothing_without_force(self, key, tables, tmp_path):
+    def test_it_replaces_nothing_without_force(self, tmp_path):
         path = tmp_path / "who.json"
         path.write_text("mine")
         with pytest.raises(InputError, match="it exists"):

@@ -132,12 +132,12 @@ class TestVerify:
         "damage",
         [
             lambda text: text[: len(text) // 2],
-            lambda text: "",
-            lambda text: "[]",
-            lambda text: "{}",
+            lambda _: "",
+            lambda _: "[]",
+            lambda _: "{}",
             lambda text: text.replace('"quarantine"', '"pass"'),
             lambda text: text.replace('"seed": 0', '"seed": 1'),
-            lambda text: "\x00\xff",
+            lambda _: "\x00\xff",
         ],
     )
     def test_a_damaged_sidecar_shows(self, written, damage):

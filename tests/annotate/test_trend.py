@@ -118,7 +118,7 @@ class TestRecords:
     def test_other_files_are_refused_by_name(self, tmp_path, content):
         path = tmp_path / "other.json"
         path.write_text(content)
-        with pytest.raises(InputError, match="other.json is not"):
+        with pytest.raises(InputError, match=r"other\.json is not"):
             trend([path])
 
     def test_damaged_gaps_are_refused(self):

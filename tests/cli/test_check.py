@@ -114,8 +114,8 @@ def test_every_flag_reaches_the_setting_it_names(mdba, files, tables):
     assert CheckConfig.from_mapping(record["config"]) == CheckConfig().updated(changes)
     assert record["data"]["features"] == ["education", "test_score"]
     options = {word for word in mdba("check", "--help").out.split() if word.startswith("--")}
-    about_output = {"--gold", "--config", "--json", "--all", "--force", "--quiet", "--debug"}
-    assert options - about_output - {"--help"} == {*flags, "--features", "--drop-missing"}
+    about_output = {"--json", "--report", "--all", "--force", "--quiet", "--debug"}
+    assert options - about_output - {"--gold", "--config", "--help"} == {*flags, "--features", "--drop-missing"}
 
 
 def test_the_defaults_in_the_help_are_those_of_the_settings(mdba):

@@ -14,7 +14,7 @@ from mdba_checks.cli import demo as demo_module
 from mdba_checks.cli.simulate import simulate as simulate_command
 from mdba_checks.simulation import simulate
 
-NAMES = ["gold.csv", "labels.csv", "mdba.yaml", "truth.csv"]
+NAMES = ["gold.csv", "labels.csv", "mdba.yaml", "report.html", "truth.csv"]
 
 
 def names(folder: Path) -> list[str]:
