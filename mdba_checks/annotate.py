@@ -10,7 +10,7 @@ often as well. It can be trained on, as a soft target or as a weight.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -112,9 +112,9 @@ def write_annotated(
     found = findings_by_row(labels, judged)
     rows = open_rows(labels, form, judged.config)
     record = to_record(assessment, decision)
-    if judged.rates is None:
-        record["messages"].append(NO_MODELS.format(judged.estimator))
-    return publish(
+    messages = () if judged.rates is not None else (NO_MODELS.format(judged.estimator),)
+    record["messages"] += messages
+    published = publish(
         Part(Path(output), rows, extra=found),
         record=record,
         config=judged.config,
@@ -122,6 +122,7 @@ def write_annotated(
         force=force,
         inputs=inputs,
     )
+    return replace(published, messages=messages)
 
 
 def findings_by_row(labels: Source, assessment: Assessment) -> pd.DataFrame:

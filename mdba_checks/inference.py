@@ -145,7 +145,8 @@ def _sides(contrast: Contrast, mass: FloatArray, n_groups: int) -> FloatArray:
         others = np.where((codes != contrast.group) & (mass > 0), mass, 0.0)
         with np.errstate(invalid="ignore", divide="ignore"):
             against = others / others.sum(axis=1, keepdims=True)
-    return (codes == contrast.group).astype(float) - against
+    sides: FloatArray = (codes == contrast.group).astype(float) - against
+    return sides
 
 
 def _largest_error(

@@ -85,11 +85,14 @@ class Published:
         The data set and its passport.
     record
         What the sidecar says.
+    messages
+        What the user should know about it, in sentences.
     """
 
     path: Path
     sidecar: Path
     record: Mapping[str, Any]
+    messages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,9 @@ columns are added behind them. Rows of Parquet keep their types and the metadata
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +39,7 @@ METADATA_KEY = b"mdba"
 _FORMATS: tuple[Format, ...] = ("csv.gz", "csv", "parquet")
 _GZIP, _BOM = b"\x1f\x8b", b"\xef\xbb\xbf"
 _ROWS_AT_ONCE = 50_000
+_HEAD_BYTES = 1 << 20
 _PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 # Numbers whose text says more than the number: leading zeros, integers that no double can hold.
 _MORE_THAN_A_NUMBER = r"^[+-]?(0[0-9]|[0-9]{16,}$)"
@@ -261,6 +264,27 @@ def without_index(table: pa.Table) -> pa.Table:
     """Return a table without the index that pandas may have stored in it; it is no column."""
     index = [name for name in table.column_names if _PANDAS_INDEX.fullmatch(name)]
     return table.drop_columns(index) if index else table
+
+
+def column_names(source: Source) -> list[str]:
+    """Return the names of a file's columns without reading the rest; none for other sources."""
+    path = _file(source)
+    try:
+        if path is None or not path.is_file():
+            return []
+        if _is_parquet(path):
+            names: list[str] = pq.read_schema(path).names
+            return names
+        with path.open("rb") as file:
+            packed = file.read(2) == _GZIP
+        with gzip.open(path) if packed else path.open("rb") as file:
+            head = file.read(_HEAD_BYTES).removeprefix(_BOM)
+    except (OSError, EOFError, pa.ArrowException) as error:
+        raise InputError(f"cannot read {path}: {first_line(error)}") from None
+    delimiter = _delimiter(head, 0)
+    header = next((each[1] for each in _line(delimiter).finditer(head) if each[1]), b"")
+    text = io.StringIO(header.decode(errors="replace"), newline="")
+    return next(csv.reader(text, delimiter=delimiter.decode()), [])
 
 
 def same_format(source: Source, form: Format) -> bool:

@@ -179,6 +179,42 @@ def check(
             "Gold items needed per group, of the kind the metric is about. Default: 5.",
         ),
     ] = None,
+    quarantine: Annotated[
+        str | None,
+        _policy(
+            "--quarantine",
+            "NAME",
+            "What --mode quarantine takes out: all rows of biased labelers, labeler (default), or "
+            "only those about the group they treat differently, group.",
+        ),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            metavar="FILE",
+            help="Where labels go that may be used: .csv, .csv.gz or .parquet, with what was found "
+            "about every row, or (--mode quarantine) without the rows of biased labelers. Beside "
+            "it FILE.mdba.json. Labels that are stopped go nowhere.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    pseudonymize: Annotated[
+        bool,
+        flag(
+            "--pseudonymize",
+            "Show labelers under pseudonyms, made with the key in MDBA_PSEUDONYM_KEY.",
+        ),
+    ] = False,
+    mapping: Annotated[
+        str | None,
+        typer.Option(
+            "--mapping",
+            metavar="FILE",
+            help="Write who is behind each pseudonym, as JSON; keep it apart.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
     json_file: Annotated[
         str | None,
         typer.Option(
@@ -207,6 +243,8 @@ def check(
     Exit codes: 0 passed (or annotated, or quarantined, as asked), 1 blocked,
     2 bad usage or bad input, 3 stopped because the evidence does not decide it.
     """
+    from mdba_checks.cli.outgoing import refuse, send
+    from mdba_checks.errors import InputError
     from mdba_checks.files import check_target, write_whole
 
     settings = _settings(
@@ -226,8 +264,10 @@ def check(
             "confidence": confidence,
             "jobs": jobs,
             "seed": seed,
+            "pseudonymize": pseudonymize or None,
             "policy.max_gap": max_gap,
             "policy.mode": mode,
+            "policy.quarantine": quarantine,
             "policy.on_inconclusive": on_inconclusive,
             "policy.correction": correction,
             "policy.decide_on": decide_on,
@@ -236,20 +276,28 @@ def check(
     )
     inputs = [*map(_file_of, (labels, gold)), *([Path(config)] if config else [])]
     to_stdout = json_file == "-"
-    targets = [] if to_stdout or not json_file else [json_file]
-    if report_file:
-        targets.append(report_file)
+    named = (None if to_stdout else json_file, report_file, mapping, output)
+    targets = [each for each in named if each]
+    resolved = [check_target(target, force=force, inputs=inputs) for target in targets]
     for number, target in enumerate(targets):
-        check_target(target, force=force, inputs=[*inputs, *targets[:number]])
+        if resolved[number] in resolved[:number]:
+            raise InputError(f"cannot write {target} twice; choose another name")
+    refuse(settings, labels, output=output, mapping=mapping, force=force, inputs=inputs)
 
     assessment, decision = perform(labels, gold, settings, quiet=quiet)
+    if mapping:
+        from mdba_checks.pseudonyms import write_mapping
+
+        write_mapping(assessment.pseudonyms, mapping, force=force)
+    sent = send(labels, gold, assessment, decision, output, force=force, inputs=inputs, quiet=quiet)
+    decision = sent.decision
 
     from mdba_checks.cli.result import EXIT_CODES, show_result
     from mdba_checks.cli.terminal import screen, write_stdout
     from mdba_checks.record import to_json, to_record
 
     if json_file:
-        text = to_json(to_record(assessment, decision))
+        text = to_json({**to_record(assessment, decision), **sent.record})
         if to_stdout:
             write_stdout(text)
         else:
@@ -259,7 +307,7 @@ def check(
 
         write_report(report_file, assessment, decision, force=force, inputs=inputs)
     if not quiet and not to_stdout:
-        show_result(screen(), assessment, decision, every=every)
+        show_result(screen(), assessment, decision, every=every, files=sent.lines)
     return EXIT_CODES[decision.verdict]
 
 

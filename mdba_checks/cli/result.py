@@ -45,6 +45,7 @@ def show_result(
     *,
     every: bool = False,
     truth: Mapping[tuple[str, str], float] | None = None,
+    files: Iterable[str] = (),
 ) -> None:
     """Print a check for people.
 
@@ -58,6 +59,8 @@ def show_result(
         Whether to show all rows instead of the first `MAX_ROWS`.
     truth
         The true gap by labeler and group, shown beside the estimate where it is known.
+    files
+        What to say about the data that was written.
     """
     assessment = assessment.with_policy(decision.policy)
     gaps = by_severity(assessment.gaps)
@@ -74,6 +77,7 @@ def show_result(
     screen.write()
     screen.console.print(_verdict(decision.verdict))
     _write_list(screen, decision.reasons)
+    _write_section(screen, "What was written", files)
     _write_section(screen, "What to do next", _next_steps(decision.verdict, assessment, gaps))
     _write_section(screen, "Assumptions that need a look", _doubts(assessment))
     _write_section(screen, "About the tables", assessment.messages)
@@ -132,10 +136,10 @@ def _next_steps(verdict: Verdict, assessment: Assessment, gaps: pd.DataFrame) ->
     open_ = list(dict.fromkeys(gaps.loc[gaps["finding"] == INCONCLUSIVE, "labeler"]))
     steps = {
         "pass": ["Keep the record beside the data: --json FILE."],
-        "annotate": [
-            "Give training the findings (--json FILE), so that it can weigh or correct the labels."
+        "annotate": ["Train on mdba_p_positive instead of the label, or weigh by mdba_finding."],
+        "quarantine": [
+            f"Train on what stays, and have the items of {_some(biased)} labeled again."
         ],
-        "quarantine": [f"Leave the rows of {_some(biased)} out of training, then check the rest."],
         "block": [
             f"Look at decisions of {_some(biased)} together with them: a gap does not say why.",
             "Have the affected items labeled again or leave these rows out; then check again.",

@@ -6,7 +6,8 @@ been found, and several estimators share one look at the tables. `obstacles` say
 comparisons nothing can be concluded, and why.
 """
 
-from mdba_checks.diagnostics.checks import Diagnostic, Level, diagnose
+from mdba_checks.diagnostics.checks import diagnose
+from mdba_checks.diagnostics.grading import Diagnostic, Level
 from mdba_checks.diagnostics.measures import Inspection, Measures, inspect, measure
 from mdba_checks.diagnostics.obstacles import obstacles
 

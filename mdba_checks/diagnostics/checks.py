@@ -1,25 +1,25 @@
 """The checks: from numbers to levels and sentences, under a policy.
 
-Every check grades whole arrays and makes words only where something is not in order, so that a
-data set of 100,000 labelers has as many sentences as it has problems. Sentences never name the
-labeler: who it is about stands beside them and may be pseudonymised.
+Sentences never name the labeler: who it is about stands beside them and may be pseudonymised.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Literal
-
 import numpy as np
 
-from mdba_checks.arrays import BoolArray, FloatArray, IntArray
+from mdba_checks.arrays import FloatArray, IntArray
 from mdba_checks.config import Policy
+from mdba_checks.diagnostics.grading import (
+    LOOK,
+    OK,
+    SERIOUS,
+    Diagnostic,
+    Grading,
+    concerned,
+    levels,
+    unsaid,
+)
 from mdba_checks.diagnostics.measures import Measures
-
-Level = Literal["ok", "look", "serious"]
-LEVELS: tuple[Level, ...] = ("ok", "look", "serious")
-OK, LOOK, SERIOUS = range(3)
 
 # AUC 0.65 is where the means of two samples lie half a standard deviation apart: with models that
 # are fitted to both, that still does little. At 0.8 (1.2 standard deviations) most gold items say
@@ -40,89 +40,6 @@ LEAST_TOLERANCE = 0.05
 # A few rows are sent twice everywhere; from a third on, the table is not what it seems to be.
 REPEATS_LOOK, REPEATS_SERIOUS = 0.01, 0.3
 GOLD_ALIKE_LOOK = 0.01  # beyond coincidence
-
-
-@dataclass(frozen=True)
-class Diagnostic:
-    """One answer of an assumption check.
-
-    Attributes
-    ----------
-    check
-        Which one, for programs: ``covariate_shift``, ``fidelity``, ``gold_positives``,
-        ``gold_fit``, ``product_term``, ``c_disagreement``, ``duplicates``, ``gold_in_labels``.
-    labeler, group
-        Whom it is about; None for everybody. A check's summary has neither.
-    value
-        The number, in the check's own unit; of a summary, the worst one.
-    level
-        ``ok``, ``look`` (worth a look) or ``serious`` (the finding is inconclusive, unless
-        `Policy.on_serious` says otherwise).
-    sentence
-        What it means.
-    """
-
-    check: str
-    labeler: str | None
-    group: str | None
-    value: float
-    level: Level
-    sentence: str
-
-
-@dataclass(frozen=True)
-class Grading:
-    """One check's levels, before words are made of them.
-
-    Attributes
-    ----------
-    value, level
-        A row per labeler, or one for all; a column per group or contrast, or one for all.
-    per_labeler, columns
-        What rows and columns are.
-    words
-        The sentence about a row and column that is not in order.
-    summary, worst
-        The sentence about everybody, and its number.
-    shown
-        Where a record is made; by default wherever something is not in order.
-    blocks
-        Whether a serious level about a labeler stands in the way of a finding.
-    """
-
-    check: str
-    value: FloatArray
-    level: IntArray
-    per_labeler: bool
-    columns: Literal["groups", "contrasts", "none"]
-    words: Callable[[int, int], str]
-    summary: str | None = None
-    worst: float = float("nan")
-    shown: BoolArray | None = None
-    blocks: bool = True
-
-    def records(self, measures: Measures) -> Iterator[Diagnostic]:
-        """Yield the summary, then what is not in order."""
-        if self.summary is not None:
-            level = LEVELS[int(self.level.max(initial=OK))]
-            yield Diagnostic(self.check, None, None, self.worst, level, self.summary)
-        if not self.per_labeler and self.columns == "none":
-            return  # the summary has said it
-        groups: dict[str, list[str | None]] = {
-            "groups": list(measures.groups),
-            "contrasts": [measures.groups[each.group] for each in measures.contrasts],
-            "none": [None],
-        }
-        shown = self.level > OK if self.shown is None else self.shown
-        for row, column in np.argwhere(shown).tolist():
-            yield Diagnostic(
-                self.check,
-                measures.labelers[row] if self.per_labeler else None,
-                groups[self.columns][column],
-                float(self.value[row, column]),
-                LEVELS[int(self.level[row, column])],
-                self.words(row, column),
-            )
 
 
 def diagnose(measures: Measures, policy: Policy) -> tuple[Diagnostic, ...]:
@@ -157,30 +74,13 @@ def grade(measures: Measures, policy: Policy) -> list[Grading]:
     return [each for each in found if each is not None]
 
 
-def _unsaid(_row: int, _column: int) -> str:
-    """Say nothing: where the summary has said it all."""
-    return ""
-
-
-def _levels(look: BoolArray, serious: BoolArray) -> IntArray:
-    return np.where(serious, SERIOUS, np.where(look, LOOK, OK))
-
-
-def _concerned(level: IntArray) -> str:
-    """Say how many labelers a check is about."""
-    worst = level.max(axis=1, initial=OK)
-    n_serious, n = int((worst == SERIOUS).sum()), len(worst)
-    counted = f"{int((worst > OK).sum())} of {n} labeler{'s' if n > 1 else ''}"
-    return f"{counted} ({n_serious} seriously)" if n_serious else counted
-
-
 def _covariate_shift(measures: Measures) -> tuple[Grading, Grading]:
     shift = measures.inspection.shift
     n_tests = max(np.isfinite(shift.auc).sum() + np.isfinite(shift.auc_of_all).sum(), 1)
 
     def level(auc: FloatArray, p_value: FloatArray) -> IntArray:
         clear = p_value < SHIFT_CHANCE / n_tests
-        return _levels(clear & (auc >= SHIFT_LOOK), clear & (auc >= SHIFT_SERIOUS))
+        return levels(clear & (auc >= SHIFT_LOOK), clear & (auc >= SHIFT_SERIOUS))
 
     own = level(shift.auc, shift.p_value)
     judged = np.isfinite(shift.auc)
@@ -206,7 +106,7 @@ def _covariate_shift(measures: Measures) -> tuple[Grading, Grading]:
         summary = f"the labeled items differ from the gold items (two-sample AUC up to {worst:.2f})"
     elif shown.any():
         summary = (
-            f"the items of {_concerned(own)} differ from the gold items "
+            f"the items of {concerned(own)} differ from the gold items "
             f"(two-sample AUC up to {worst:.2f})"
         )
     else:
@@ -263,7 +163,7 @@ def _fidelity(measures: Measures) -> Grading | None:
         summary = "no labeler has enough labels to say how well their decisions are predicted"
     elif level.any():
         summary = (
-            f"the decisions of {_concerned(level)} are hard to predict "
+            f"the decisions of {concerned(level)} are hard to predict "
             f"(out-of-fold AUC down to {worst:.2f})"
         )
     else:
@@ -285,7 +185,7 @@ def _fidelity(measures: Measures) -> Grading | None:
 
 def _gold_positives(measures: Measures, policy: Policy) -> Grading:
     count, least = measures.n_gold_positive, policy.min_gold_positives
-    level = _levels(count < GOLD_POSITIVES_LOOK, count < least)[None]
+    level = levels(count < GOLD_POSITIVES_LOOK, count < least)[None]
     some = sorted(zip(count.tolist(), measures.groups, strict=True))[:5]
     shown = ", ".join(f"{name} {number}" for name, number in sorted((g, n) for n, g in some))
     more = " (those with fewest)" if len(count) > len(some) else ""
@@ -341,7 +241,7 @@ def _product_term(measures: Measures, policy: Policy) -> Grading | None:
     if value is None:
         return _product_bound(measures)
     limit = max(policy.max_gap, LEAST_TOLERANCE)
-    level = _levels(value > limit / 2, value > limit)
+    level = levels(value > limit / 2, value > limit)
     worst = float(value[np.isfinite(value)].max(initial=0.0))
     could = f"could move a gap by up to {worst:.3f}"
     return Grading(
@@ -355,7 +255,7 @@ def _product_term(measures: Measures, policy: Policy) -> Grading | None:
             f"by {value[row, column]:.3f} (limit: {limit:g}); the interval allows for it"
         ),
         summary=f"errors that the models of labelers and of gold have in common {could}"
-        + (f"; {_concerned(level)} concerned" if level.any() else ""),
+        + (f"; {concerned(level)} concerned" if level.any() else ""),
         worst=worst,
     )
 
@@ -371,7 +271,7 @@ def _product_bound(measures: Measures) -> Grading | None:
         np.zeros(value.shape, dtype=int),
         per_labeler=True,
         columns="contrasts",
-        words=_unsaid,
+        words=unsaid,
         summary=(
             f"if the models of labeler and gold erred on the same items in the same way, a gap "
             f"could be off by {min(worst, 1.0):.2f}; for information, the worst case in theory"
@@ -399,7 +299,7 @@ def _c_disagreement(measures: Measures, policy: Policy) -> Grading | None:
             "the choice of c"
         ),
         summary=f"gaps from different c lie at most {worst:.2f} apart"
-        + (f"; {_concerned(level)} concerned" if level.any() else ""),
+        + (f"; {concerned(level)} concerned" if level.any() else ""),
         worst=worst,
     )
 
@@ -409,7 +309,7 @@ def _duplicates(measures: Measures) -> Grading:
     share = repeats.share[:, None]
     # With item names, mdba_dr counts all rows of a labeler about one item as one piece of evidence.
     counted_once = repeats.by_item and measures.estimator == "mdba_dr"
-    level = _levels(share > REPEATS_LOOK, (share > REPEATS_SERIOUS) & (not counted_once))
+    level = levels(share > REPEATS_LOOK, (share > REPEATS_SERIOUS) & (not counted_once))
     same = "about the same item" if repeats.by_item else "with the same features"
     if counted_once:
         then = "they count as one"
@@ -421,7 +321,7 @@ def _duplicates(measures: Measures) -> Grading:
     if not repeats.comparable:
         summary = "many items have the same features: only an item column could show repeated rows"
     elif level.any():
-        summary = f"{_concerned(level)} repeat rows {same} (up to {worst:.0%} of their rows)"
+        summary = f"{concerned(level)} repeat rows {same} (up to {worst:.0%} of their rows)"
     else:
         summary = f"at most {worst:.1%} of a labeler's rows repeat an earlier one {same}"
     return Grading(
@@ -466,7 +366,7 @@ def _gold_in_labels(measures: Measures) -> Grading:
         np.array([[LOOK if leaks else OK]]),
         per_labeler=False,
         columns="none",
-        words=_unsaid,
+        words=unsaid,
         summary=summary,
         worst=float(share[0, 0]),
     )

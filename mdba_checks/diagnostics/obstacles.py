@@ -10,7 +10,8 @@ import numpy as np
 
 from mdba_checks.arrays import BoolArray, IntArray
 from mdba_checks.config import Policy
-from mdba_checks.diagnostics.checks import SERIOUS, Grading, grade
+from mdba_checks.diagnostics.checks import grade
+from mdba_checks.diagnostics.grading import SERIOUS, Grading
 from mdba_checks.diagnostics.measures import Measures
 
 # A group that holds less of "everyone else" than this cannot spoil the comparison with them.

@@ -71,10 +71,12 @@ class Evidence:
             mean: FloatArray = total / self.n_labels
         return mean
 
-    def cell_sum(self, values: FloatArray) -> FloatArray:
+    def cell_sum(self, values: FloatArray | IntArray) -> FloatArray:
         """Return the sum of row values per (labeler, group)."""
         cell = self.place * self.n_groups + self.group
-        total = np.bincount(cell, values, minlength=self.n_labelers * self.n_groups)
+        total: FloatArray = np.bincount(
+            cell, values.astype(float), minlength=self.n_labelers * self.n_groups
+        )
         return total.reshape(self.n_labelers, self.n_groups)
 
     @property

@@ -27,7 +27,8 @@ def estimate_naive(evidence: Evidence) -> Rates:
 def spread_over_c(evidence: Evidence, c: tuple[float, ...]) -> FloatArray:
     """Return how far the rates of different c lie apart, (labelers, groups): a warning sign."""
     rates = [estimate(evidence, (ratio,)).rate for ratio in c]
-    return np.max(rates, axis=0) - np.min(rates, axis=0)
+    spread: FloatArray = np.max(rates, axis=0) - np.min(rates, axis=0)
+    return spread
 
 
 def _accepted(evidence: Evidence, c: float) -> FloatArray:

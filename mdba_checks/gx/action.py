@@ -24,19 +24,13 @@ from great_expectations.expectations.metadata_types import FailureSeverity
 from mdba_checks import __version__
 from mdba_checks.errors import CheckError, InputError
 from mdba_checks.files import write_whole
-from mdba_checks.gx.expectations import (
-    ExpectLabelerFprGapToBeWithin,
-    ExpectLabelerTprGapToBeWithin,
-)
+from mdba_checks.gx.expectations import LABELER_GAPS
 from mdba_checks.gx.gold import path_in
 from mdba_checks.gx.rendering import details_of, problem_of
 from mdba_checks.record import to_json
 
 logger = logging.getLogger(__name__)
 
-LABELER_GAPS = frozenset(
-    rule.expectation_type for rule in (ExpectLabelerTprGapToBeWithin, ExpectLabelerFprGapToBeWithin)
-)
 _NOTE = "label_bias"  # where the annotation is in the `meta` of a validation result
 
 
@@ -156,7 +150,11 @@ def _lost(result: CheckpointResult, store: Any) -> Iterator[str]:
     """Yield what should have been evaluated and was not."""
     wanted = len(result.checkpoint_config.validation_definitions)
     if len(result.run_results) < wanted:
-        yield f"{wanted} validation definitions left only {len(result.run_results)} results"
+        # They are kept by suite and batch, and the files of one asset are one batch by name.
+        yield (
+            f"{wanted} validation definitions left {len(result.run_results)} results, because some "
+            "share suite and asset: give each its own asset or checkpoint"
+        )
     for each in result.run_results.values():
         named = _named(each, store)
         if len(each.results) != named:

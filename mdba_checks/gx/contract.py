@@ -16,20 +16,15 @@ from great_expectations.core import ExpectationSuite
 
 from mdba_checks.errors import InputError, did_you_mean
 from mdba_checks.gx.fetching import one_line
-from mdba_checks.gx.suites import build_suite, read_document
+from mdba_checks.gx.suites import SEVERITIES, build_suite, read_document
 
-# The words of the standard, and those of Great Expectations. Without one a rule is critical.
-SEVERITIES = {
-    "error": "critical",
-    "critical": "critical",
-    "warning": "warning",
-    "info": "info",
-}
 _IMPLEMENTATION = ("type", "expectation_type", "kwargs", "meta", "severity")
 _ENGINES = ("greatexpectations", "great-expectations", "great_expectations")
 
 
-def suite_from_contract(path: str | Path, schema: str | None = None) -> ExpectationSuite:
+def suite_from_contract(
+    path: str | Path, schema: str | None = None, *, parameters: Mapping[str, Any] | None = None
+) -> ExpectationSuite:
     """Return the Great Expectations rules that a contract makes for one of its tables.
 
     Rules of the table and of its properties count, where they have the type `custom` and the engine
@@ -43,6 +38,8 @@ def suite_from_contract(path: str | Path, schema: str | None = None) -> Expectat
         folder.
     schema
         The name of the table; it may be left out where the contract has one table only.
+    parameters
+        Values for what the contract leaves open, as for `load_suite`.
 
     Raises
     ------
@@ -78,6 +75,7 @@ def suite_from_contract(path: str | Path, schema: str | None = None) -> Expectat
         entries,
         origin=f"contract {path}",
         folder=Path(path).absolute().parent,
+        parameters=parameters,
         meta={"contract": meta},
     )
 

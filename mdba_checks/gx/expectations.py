@@ -302,3 +302,9 @@ class ExpectLabelerFprGapToBeWithin(LabelerGapExpectation):
                 model,
                 "Expect every labeler's false positive rate to be alike in all groups.",
             )
+
+
+# The names that suites use for them.
+LABELER_GAPS = frozenset(
+    rule.expectation_type for rule in (ExpectLabelerTprGapToBeWithin, ExpectLabelerFprGapToBeWithin)
+)

@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 from great_expectations.compatibility import pydantic
 from great_expectations.core import ExpectationSuite
+from great_expectations.core.suite_parameters import is_suite_parameter
 from great_expectations.exceptions.exceptions import (
     ExpectationNotFoundError,
     GreatExpectationsError,
@@ -26,15 +27,33 @@ from great_expectations.expectations.registry import (
 )
 
 from mdba_checks.errors import InputError, did_you_mean
-from mdba_checks.gx.base import LabelerGapExpectation, explain
+from mdba_checks.gx.base import explain
+from mdba_checks.gx.expectations import LABELER_GAPS
 from mdba_checks.gx.fetching import one_line
 
+# The words of data contracts, and those of Great Expectations. Without one a rule is critical.
+SEVERITIES = {
+    "error": "critical",
+    "critical": "critical",
+    "warning": "warning",
+    "info": "info",
+}
 
-def load_suite(path: str | Path) -> ExpectationSuite:
+
+def load_suite(
+    path: str | Path, *, parameters: Mapping[str, Any] | None = None
+) -> ExpectationSuite:
     """Load a suite from JSON or YAML, in the form in which Great Expectations stores it.
 
-    Ids are left out, so that the suite can be added to any context. A relative path to gold starts
-    at the folder of the file.
+    Ids are left out, so that the suite can be added to any context.
+
+    Parameters
+    ----------
+    path
+        The file. A relative path to gold in it starts at its folder.
+    parameters
+        Values for what the file leaves open as ``{"$PARAMETER": name}``, for those who run the
+        suite with something that passes no parameters on. What is not given stays open.
 
     Raises
     ------
@@ -57,6 +76,7 @@ def load_suite(path: str | Path) -> ExpectationSuite:
         entries,
         origin=f"suite {path}",
         folder=Path(path).absolute().parent,
+        parameters=parameters,
         meta=document.get("meta"),
         notes=document.get("notes"),
     )
@@ -68,15 +88,17 @@ def build_suite(
     *,
     origin: str,
     folder: Path,
+    parameters: Mapping[str, Any] | None = None,
     meta: Any = None,
     notes: Any = None,
 ) -> ExpectationSuite:
     """Build a suite of exactly these entries, or raise an `InputError` that names the first one."""
     if not entries:
         raise InputError(f"{origin} names no expectation: a suite without one always succeeds")
+    entries = [_from_folder(entry, folder) for entry in entries]
     rules = [
-        _rule(entry, f"{origin}, expectation {number}", folder)
-        for number, entry in enumerate(entries, start=1)
+        _rule(entry, f"{origin}, expectation {number}")
+        for number, entry in enumerate(_filled(entries, parameters or {}, origin), start=1)
     ]
     suite = ExpectationSuite(
         name=name, expectations=rules, meta=dict(meta) if meta else None, notes=notes
@@ -86,6 +108,28 @@ def build_suite(
             f"{origin} names {len(entries)} expectations, and {len(suite.expectations)} arrived"
         )
     return suite
+
+
+def _filled(entries: Sequence[Any], parameters: Mapping[str, Any], origin: str) -> list[Any]:
+    """Return the entries with values for parameters; every value must be of use."""
+    used = set()
+
+    def value_of(value: Any) -> Any:
+        if not is_suite_parameter(value) or value["$PARAMETER"] not in parameters:
+            return value
+        used.add(value["$PARAMETER"])
+        return parameters[value["$PARAMETER"]]
+
+    filled = [
+        {**entry, "kwargs": {key: value_of(value) for key, value in entry["kwargs"].items()}}
+        if isinstance(entry, Mapping) and isinstance(entry.get("kwargs"), Mapping)
+        else entry
+        for entry in entries
+    ]
+    for name in parameters:
+        if name not in used:
+            raise InputError(f"{origin} has no parameter {name!r}: it would not be used")
+    return filled
 
 
 def read_document(path: str | Path, what: str) -> Mapping[str, Any]:
@@ -103,7 +147,18 @@ def read_document(path: str | Path, what: str) -> Mapping[str, Any]:
     return document
 
 
-def _rule(entry: Any, where: str, folder: Path) -> Expectation:
+def _from_folder(entry: Any, folder: Path) -> Any:
+    """Return an entry whose path to gold, if it has one, starts at the folder of its file."""
+    if not isinstance(entry, Mapping) or entry.get("type") not in LABELER_GAPS:
+        return entry
+    arguments = entry.get("kwargs")
+    if not isinstance(arguments, Mapping) or not isinstance(arguments.get("gold"), str):
+        return entry
+    gold = str(folder / Path(arguments["gold"]).expanduser())
+    return {**entry, "kwargs": {**arguments, "gold": gold}}
+
+
+def _rule(entry: Any, where: str) -> Expectation:
     if not isinstance(entry, Mapping) or not isinstance(entry.get("type"), str):
         raise InputError(f'{where} has no type, such as "expect_labeler_tpr_gap_to_be_within"')
     kind, arguments = entry["type"], entry.get("kwargs") or {}
@@ -116,12 +171,14 @@ def _rule(entry: Any, where: str, folder: Path) -> Expectation:
         raise InputError(
             f"{where}: {kind!r} is not known here.{near} Import the package that defines it"
         ) from None
-    arguments = dict(arguments)
-    if issubclass(known, LabelerGapExpectation) and isinstance(arguments.get("gold"), str):
-        arguments["gold"] = str(folder / Path(arguments["gold"]).expanduser())
     options = {key: value for key, value in entry.items() if key not in ("type", "kwargs", "id")}
+    remark = options["meta"].get("severity") if isinstance(options.get("meta"), Mapping) else None
+    if "severity" not in options and remark in SEVERITIES:
+        options["severity"] = SEVERITIES[remark]  # where `datacontract export` puts it
     try:
-        return ExpectationConfiguration(type=kind, kwargs=arguments, **options).to_domain_obj()
+        return ExpectationConfiguration(
+            type=kind, kwargs=dict(arguments), **options
+        ).to_domain_obj()
     except pydantic.ValidationError as error:
         raise InputError(f"{where} ({kind}): {explain(error, arguments, known)}") from None
     except (GreatExpectationsError, TypeError, ValueError) as error:

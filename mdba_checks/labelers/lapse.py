@@ -131,7 +131,8 @@ def _inverse_curvature(
     for group in range(n_groups):
         hessian[:, :, group, :, group, :] += seen[:, :, group]
     size = n_groups * n_columns
-    return np.linalg.inv(hessian.reshape(n_labelers, len(sees), size, size))
+    inverse: FloatArray = np.linalg.inv(hessian.reshape(n_labelers, len(sees), size, size))
+    return inverse
 
 
 def _solve(inverse: FloatArray, gradient: FloatArray) -> FloatArray:

@@ -61,6 +61,20 @@ class Plan:
     gold: dict[str, int]
     summary: tuple[str, ...]
 
+    def to_record(self) -> dict[str, Any]:
+        """Return the plan as dicts, lists, texts and numbers, ready for JSON."""
+        known = self.table.astype(object).where(self.table.notna(), None)
+        return {"summary": list(self.summary), "gold": self.gold, "plan": known.to_dict("records")}
+
+
+def check_wish(half_width: float | None, power: float | None) -> None:
+    """Refuse what cannot be planned for."""
+    if half_width is not None and power is not None:
+        raise InputError("plan: give half_width or power, not both")
+    for name, value in (("half_width", half_width), ("power", power)):
+        if value is not None and not 0 < value < 1:
+            raise InputError(f"plan: {name} is {value!r}; give a number between 0 and 1")
+
 
 def make_plan(
     gaps: pd.DataFrame,
@@ -73,11 +87,7 @@ def make_plan(
     power: float | None = None,
 ) -> Plan:
     """Plan for the inconclusive rows of `gaps`; see `Assessment.plan`."""
-    if half_width is not None and power is not None:
-        raise InputError("plan: give half_width or power, not both")
-    for name, value in (("half_width", half_width), ("power", power)):
-        if value is not None and not 0 < value < 1:
-            raise InputError(f"plan: {name} is {value!r}; give a number between 0 and 1")
+    check_wish(half_width, power)
     # Counting every comparison is what Holm does to its first one; the others have it easier.
     n_tests = 1 if policy.correction == "none" else max(int(gaps["p_value"].notna().sum()), 1)
     rule = Rule(
@@ -285,7 +295,7 @@ class _Draft:
 def _amounts(
     gold: FloatArray, groups: Sequence[str], labels: int, *, by: str = "the labeler"
 ) -> str:
-    """Say amounts: '120 more gold items of women and 40 of men, and 30 more labels by each'."""
+    """Say amounts: '120 more gold items of women and 40 of men, and 30 more labels by …'."""
     found = sorted(
         ((int(n), name) for n, name in zip(gold, groups, strict=True) if n > 0), reverse=True
     )
@@ -298,7 +308,8 @@ def _amounts(
         more = "more gold item" if found[0][0] == 1 else "more gold items"
         said.append(_listed(shown).replace(" of ", f" {more} of ", 1))
     if labels:
-        said.append(f"{labels:,} more label{'s' if labels != 1 else ''} by {by}")
+        most = "up to " if by == "each" else ""
+        said.append(f"{most}{labels:,} more label{'s' if labels != 1 else ''} by {by}")
     return ", and ".join(said)
 
 

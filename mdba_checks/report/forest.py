@@ -23,7 +23,7 @@ MAX_ROWS = 60
 # until it stands out from white.
 COLOURS = {BIASED: "#d55e00", INCONCLUSIVE: "#a86f00", FAIR: "#0072b2"}
 
-_ROW, _HEADING, _AXIS = 22, 30, 40
+_ROW, _AXIS = 22, 40
 _PLOT_AT, _PLOT_WIDE, _TEXT_AT = 25.0, 50.0, 77.0  # percent of the drawing's width
 _PAGE = 30  # rows that fit on a sheet of paper
 _NAME_CHARACTERS = 32
@@ -88,9 +88,9 @@ def interval(low: float, high: float) -> str:
 def forest(
     gaps: pd.DataFrame, *, max_gap: float, max_rows: int = MAX_ROWS, prefix: str = "forest"
 ) -> Html:
-    """Return the forest plot of judged gaps as SVG.
+    """Return the forest plot of judged gaps, drawn as SVG.
 
-    Every group has a drawing of its own, and so has every page full of rows; all share one scale.
+    Every group has a figure of its own, and so has every page full of rows; all share one scale.
 
     Parameters
     ----------
@@ -109,8 +109,8 @@ def forest(
     >>> from mdba_checks.simulation import simulate
     >>> made = simulate(n_items=3000, n_labelers=2, tprs=[0.5, 0.94], seed=1)
     >>> assessment = assess(made.labels, made.gold, CheckConfig(reference="men"))
-    >>> forest(assessment.gaps, max_gap=0.1)[:19]
-    '<svg class="forest"'
+    >>> forest(assessment.gaps, max_gap=0.1)[:32]
+    '<figure><figcaption>women compar'
     """
     drawn = by_severity(gaps).head(max_rows)
     scale = Scale.over(drawn, max_gap)
@@ -128,27 +128,23 @@ def _drawing(rows: pd.DataFrame, scale: Scale, max_gap: float, key: str) -> Html
     first = rows.iloc[0]
     height = _ROW * len(rows)
     compared = f"{first['group']} compared with {first['reference']}"
-    return tag(
+    drawing = tag(
         "svg",
         tag("title", f"Gaps of {len(rows)} labelers: {compared}", id=f"{key}-title"),
         tag("desc", _description(rows, max_gap), id=f"{key}-text"),
-        _heading(compared),
-        _background(_HEADING, height, scale, max_gap),
-        *(_row(_HEADING + _ROW * number, row, scale) for number, row in enumerate(each_row(rows))),
-        _axis(_HEADING + height, scale),
+        _background(0, height, scale, max_gap),
+        *(_row(_ROW * number, row, scale) for number, row in enumerate(each_row(rows))),
+        _axis(height, scale),
         class_="forest",
         role="img",
         aria_labelledby=f"{key}-title {key}-text",
         width="100%",
-        height=_HEADING + height + _AXIS,
+        height=height + _AXIS,
         font_size="13",
         font_family="system-ui, sans-serif",
         xmlns="http://www.w3.org/2000/svg",
     )
-
-
-def _heading(words: str) -> Html:
-    return tag("text", words, x=0, y=18, font_weight="600", fill="currentColor")
+    return tag("figure", tag("figcaption", compared), drawing)
 
 
 def _background(y: int, height: int, scale: Scale, max_gap: float) -> Html:
@@ -218,8 +214,14 @@ def _whisker(row: Any, scale: Scale, middle: float) -> Html:
         y2=middle,
         stroke=COLOURS[row.finding],
         stroke_width=2.5,
+        stroke_dasharray="3 4" if _untested(row) else None,
         class_="whisker",
     )
+
+
+def _untested(row: Any) -> bool:
+    """Tell whether something stood in the way; such a row must not look like an answer."""
+    return not math.isfinite(row.p_value)
 
 
 def _marker(row: Any, scale: Scale, middle: float) -> Html:
@@ -234,7 +236,8 @@ def _marker(row: Any, scale: Scale, middle: float) -> Html:
     elif row.finding == FAIR:
         shape = tag("rect", x=-4.5, y=-4.5, width=9, height=9, **look)
     else:
-        look |= {"fill": "#ffffff", "stroke_width": 2}
+        dashes = "2 2" if _untested(row) else None
+        look |= {"fill": "#ffffff", "stroke_width": 2, "stroke_dasharray": dashes}
         shape = tag("path", d="M0 -6 6 0 0 6 -6 0Z", **look)
     return tag("svg", shape, x=scale.at(row.gap), y=middle, overflow="visible")
 
@@ -282,7 +285,7 @@ def short(name: object) -> str:
     >>> short("annotator-of-the-second-team-007")
     'annotator-of-the-second-team-007'
     >>> short("annotator-of-the-second-team-0007")
-    'annotator-of-th…econd-team-0007'
+    'annotator-of-th…second-team-0007'
     """
     known = visible(name)
     if len(known) <= _NAME_CHARACTERS:

@@ -215,7 +215,7 @@ def _gaps(judged: Assessment) -> Html:
                 f"{config.confidence:.0%} interval, the grey band what is tolerated, "
                 f"±{policy.max_gap:g}.{left_out}",
             ),
-            tag("figure", forest(gaps, max_gap=policy.max_gap)),
+            forest(gaps, max_gap=policy.max_gap),
             tag(
                 "ul",
                 *(
@@ -224,6 +224,9 @@ def _gaps(judged: Assessment) -> Html:
                 ),
                 class_="legend",
             ),
+            tag("p", "What is dashed was not tested; the reason is behind the name in the table.")
+            if gaps["p_value"].isna().any()
+            else "",
         ]
     )
 
@@ -287,7 +290,8 @@ def _assumptions(diagnostics: Sequence[Diagnostic]) -> Html:
             tag(
                 "p",
                 "The numbers mean what they say as far as these assumptions hold. Where data can "
-                "tell, it was asked.",
+                "tell, it was asked. “Look” is worth a look; “serious” makes a finding "
+                "inconclusive, unless the policy says otherwise.",
             ),
             tag("ul", *parts, class_="assumptions"),
         ]
@@ -312,10 +316,14 @@ def _assumption(name: str, sentence: str, answers: Sequence[Diagnostic]) -> Html
 
 
 def _answer(diagnostic: Diagnostic) -> Html:
-    who = [str(each) for each in (diagnostic.labeler, diagnostic.group) if each is not None]
-    about = f"{', '.join(who)}: " if who else ""
-    mark = join([" ", badge(diagnostic.level)]) if diagnostic.level != "ok" and who else ""
-    return tag("li", words.sentence(f"{about}{diagnostic.sentence}"), mark)
+    who, said = [diagnostic.labeler, diagnostic.group], diagnostic.sentence
+    if diagnostic.group is not None and diagnostic.group in said:
+        who.pop()
+    about = ", ".join(each for each in who if each is not None)
+    # A name keeps its first letter as it is.
+    line = f"{about}: {said}." if about else words.sentence(said)
+    summary = diagnostic.labeler is None and diagnostic.group is None
+    return tag("li", line, "" if summary else join([" ", badge(diagnostic.level)]))
 
 
 def _reading(judged: Assessment) -> Html:

@@ -144,7 +144,7 @@ class _Rows:
         return join([compared, tag("span", "Choose a name to see more.", class_="no-print")])
 
     def columns(self) -> list[_Column]:
-        sides = ("group", "reference") if self.several else (self.group, self.reference)
+        sides = ("group" if self.several else self.group, self.reference)
         columns = [_Column("Labeler")]
         if self.several:
             columns.append(_Column("Group"))

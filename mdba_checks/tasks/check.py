@@ -2,7 +2,7 @@
 
 What goes from task to task is names of tables and small JSON, never the tables. The assessment is
 kept under a key made of content: of both tables, of the settings that numbers depend on, and of the
-version. A second run on unchanged data takes it from there, and so does a run with another policy.
+code. A second run on unchanged data takes it from there, and so does a run with another policy.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import numpy as np
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
-from mdba_checks import __version__
 from mdba_checks.assessment import Assessment, assess
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
@@ -27,7 +26,15 @@ from mdba_checks.pseudonyms import pseudonym, read_key
 from mdba_checks.record import to_record
 from mdba_checks.tables import content_hash, read_table, source_name
 from mdba_checks.tables.roles import text_columns
-from mdba_checks.tasks.support import JSON, digest, log, passing_trouble, read_config, work_folder
+from mdba_checks.tasks.support import (
+    JSON,
+    code_version,
+    digest,
+    log,
+    passing_trouble,
+    read_config,
+    work_folder,
+)
 from mdba_checks.verdict import Decision, gate
 
 # Numbers do not depend on them: the policy judges what was found, and jobs only share the work.
@@ -76,7 +83,7 @@ def assessment_key(prints: Mapping[str, str], config: CheckConfig) -> str:
     settings = config.model_dump(mode="json", exclude=_WITHOUT_EFFECT)
     # Another key gives other pseudonyms; its own pseudonym stands for it here.
     alias = pseudonym("the key itself", read_key()) if config.pseudonymize else ""
-    return "mdba-" + digest([dict(prints), settings, alias, __version__])
+    return "mdba-" + digest([dict(prints), settings, alias, code_version()])
 
 
 def _cache_key(context: Any, parameters: Mapping[str, Any]) -> str:  # noqa: ARG001

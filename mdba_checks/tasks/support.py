@@ -6,9 +6,11 @@ import hashlib
 import json
 import logging
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import mdba_checks
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import MissingExtraError
 
@@ -68,6 +70,17 @@ def digest(value: Any) -> str:
     """
     text = json.dumps(value, sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+@cache
+def code_version() -> str:
+    """Return the version, and a hash of the code: what other code found is not what this finds."""
+    root = Path(mdba_checks.__file__).parent
+    total = hashlib.blake2b(digest_size=16)
+    for path in sorted(root.rglob("*.py")):
+        total.update(str(path.relative_to(root)).encode())
+        total.update(path.read_bytes())
+    return f"{mdba_checks.__version__}-{total.hexdigest()}"
 
 
 def work_folder() -> Path:

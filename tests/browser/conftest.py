@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+_NAMES_SHOWN = """() => [...document.querySelectorAll("#labelers-table button.name")]
+  .filter(button => button.checkVisibility())
+  .map(button => button.textContent)"""
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -43,6 +46,8 @@ class Opened:
 
     def __init__(self, context: Any, path: Path) -> None:
         self.page = context.new_page()
+        self.page.set_default_timeout(90_000)  # the machine may be busy with other tests
+        self.path = path
         self.url = path.resolve().as_uri()
         self.requests: list[str] = []
         self.complaints: list[str] = []
@@ -54,7 +59,7 @@ class Opened:
 
     def names(self) -> list[str]:
         """Return the labelers that the table shows, from top to bottom."""
-        return self.page.locator("#labelers-table button.name:visible").all_inner_texts()
+        return self.page.evaluate(_NAMES_SHOWN)
 
 
 @pytest.fixture

@@ -10,17 +10,7 @@ from tests.report.builders import NASTY, SHARES, check, many
 PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "has_touch": True}
 LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 SIDEWAYS = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
-
-# All rows are shown by then; two frames later the new order has been painted.
-SORT_BY_GAP = """async () => {
-  const open = performance.getEntriesByType("navigation")[0].loadEventEnd;
-  const heading = [...document.querySelectorAll("#labelers-table thead button")]
-    .find(button => button.textContent === "Gap");
-  const began = performance.now();
-  heading.click();
-  await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
-  return { open, sort: performance.now() - began };
-}"""
+TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 @pytest.fixture(scope="module")
@@ -133,17 +123,31 @@ def test_search_and_filter_narrow_the_table(open_report, crowd):
 
 
 def test_2000_labelers_render_and_sort_in_under_two_seconds(open_report, crowd):
-    page = open_report(crowd).page
+    opened = open_report("<!doctype html><title>empty</title>")
+    page = opened.page
+    # Seconds of work in the page's own thread: what else the machine does must not count.
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def worked() -> float:
+        page.evaluate(TWO_FRAMES)  # what was asked for has been painted by then
+        metrics = session.send("Performance.getMetrics")["metrics"]
+        return next(each["value"] for each in metrics if each["name"] == "TaskDuration")
+
+    opened.path.write_text(crowd, encoding="utf-8")
+    page.reload(wait_until="load")
     page.locator("#show-all").click()
-    milliseconds = page.evaluate(SORT_BY_GAP)
+    rendered = worked()
+    page.locator("#labelers-table thead button", has_text="Gap").click()
+    sorted_ = worked() - rendered
     assert page.locator("#shown").inner_text() == "2,000 comparisons"
     gaps = page.locator("#labelers-table tbody > tr:first-child > td:nth-child(3)").evaluate_all(
         "all => all.map(cell => Number(cell.dataset.v))"
     )
     assert len(gaps) == 2_000
     assert gaps == sorted(gaps)
-    assert milliseconds["open"] < 2_000
-    assert milliseconds["sort"] < 2_000
+    assert 0 < rendered < 2
+    assert 0 < sorted_ < 2
 
 
 def test_a_name_opens_what_is_known_by_mouse_and_by_keyboard(open_report):

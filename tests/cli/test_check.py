@@ -13,8 +13,8 @@ from mdba_checks.config import CheckConfig, Policy
 VERDICTS = {
     "block": ([], 1),
     "pass": (["--max-gap", "0.95"], 0),
-    "annotate": (["--mode", "annotate", "--on-inconclusive", "pass"], 0),
-    "quarantine": (["--mode", "quarantine", "--on-inconclusive", "annotate"], 0),
+    "annotate": (["--mode", "annotate", "--on-inconclusive", "pass", "--output"], 0),
+    "quarantine": (["--mode", "quarantine", "--on-inconclusive", "annotate", "--output"], 0),
     # L1's true gap is near -0.65: with this limit its interval lies across.
     "inconclusive": (["--max-gap", "0.6"], 3),
 }
@@ -24,7 +24,8 @@ VERDICTS = {
 def test_every_verdict_has_its_exit_code_and_is_said_aloud(mdba, files, verdict):
     flags, code = VERDICTS[verdict]
     target = files.folder / "out.json"
-    run = mdba(*files.check, *flags, "--json", target)
+    output = [files.folder / "out.csv"] if "--output" in flags else []
+    run = mdba(*files.check, *flags, *output, "--json", target)
     assert run.code == code
     assert f"Verdict: {verdict.upper()} - " in run.out
     # On a busy machine a stage may take long enough to be worth a line.
@@ -98,24 +99,28 @@ def test_every_flag_reaches_the_setting_it_names(mdba, files, tables):
         "--seed": ("seed", 9),
         "--max-gap": ("policy.max_gap", 0.25),
         "--mode": ("policy.mode", "annotate"),
+        "--quarantine": ("policy.quarantine", "group"),
         "--on-inconclusive": ("policy.on_inconclusive", "pass"),
         "--correction": ("policy.correction", "none"),
         "--decide-on": ("policy.decide_on", "estimate"),
         "--min-gold-positives": ("policy.min_gold_positives", 3),
     }
     given = [str(part) for flag, (_, value) in flags.items() for part in (flag, value)]
-    given += ["--features", "education,test_score", "--drop-missing"]
-    run = mdba("check", files.labels, "--gold", files.gold, *given, "--json", "-")
+    given += ["--features", "education,test_score", "--drop-missing", "--pseudonymize"]
+    given += ["--output", str(files.folder / "out.csv"), "--json", "-"]
+    run = mdba("check", files.labels, "--gold", files.gold, *given, MDBA_PSEUDONYM_KEY="secret")
     changes = dict(flags.values()) | {
         "features": ("education", "test_score"),
         "drop_missing": True,
+        "pseudonymize": True,
     }
     record = json.loads(run.out)
     assert CheckConfig.from_mapping(record["config"]) == CheckConfig().updated(changes)
     assert record["data"]["features"] == ["education", "test_score"]
     options = {word for word in mdba("check", "--help").out.split() if word.startswith("--")}
-    about_output = {"--json", "--report", "--all", "--force", "--quiet", "--debug"}
-    assert options - about_output - {"--gold", "--config", "--help"} == {*flags, "--features", "--drop-missing"}
+    others = {"--gold", "--config", "--json", "--report", "--all", "--force", "--quiet", "--debug"}
+    others |= {"--help", "--output", "--mapping"}
+    assert options - others == {*flags, "--features", "--drop-missing", "--pseudonymize"}
 
 
 def test_the_defaults_in_the_help_are_those_of_the_settings(mdba):

@@ -151,6 +151,32 @@ def test_a_run_without_any_expectation_about_labelers_is_stopped(project):
         empty.run()
 
 
+def test_without_details_the_action_stops_all_the_same(project, rule):
+    bare = project.checkpoint("bare", [rule(gold="data/gold.csv")], BlockOnLabelerGap())
+    bare.result_format = "BOOLEAN_ONLY"
+    bare.save()
+    with pytest.raises(LabelerGapError, match="no details were kept"):
+        bare.run()
+
+
+def test_a_run_in_which_one_result_replaced_another_is_stopped(project, made, fpr):
+    # Great Expectations names a batch by its asset and not by its file, so the second is kept only.
+    made.labels.to_parquet(project.root / "more.parquet")
+    suite = project.context.suites.add(gx.ExpectationSuite(name="twice", expectations=[fpr()]))
+    other = project.labels.data_asset.add_batch_definition_path("more", "more.parquet")
+    both = [
+        project.context.validation_definitions.add(
+            gx.ValidationDefinition(name=f"twice {data.name}", data=data, suite=suite)
+        )
+        for data in (project.labels, other)
+    ]
+    twice = project.context.checkpoints.add(
+        gx.Checkpoint(name="twice", validation_definitions=both, actions=[BlockOnLabelerGap()])
+    )
+    with pytest.raises(LabelerGapError, match="2 validation definitions left 1 results"):
+        twice.run()
+
+
 def test_a_run_that_lost_an_expectation_on_the_way_is_stopped(project, fpr):
     project.checkpoint("lossy", [fpr()], BlockOnLabelerGap())
     path = project.stored_suite("lossy")
@@ -219,6 +245,16 @@ def test_bars_are_drawn_without_any_network(page):
 def test_a_name_from_the_data_is_text_and_never_markup(page):
     assert NASTY in "".join(page.words)
     assert not any(attrs.get("onerror") for _, attrs in page.tags)
+
+
+def test_the_sentence_is_there_for_other_front_ends_too(rule):
+    asked = rule(gold={"$PARAMETER": "gold"}, reference_group=0)
+    asked.render()
+    (content,) = asked.rendered_content
+    value = content.to_json_dict()["value"]
+    assert value["template"].startswith("For every labeler, the $rate for each $group_column")
+    assert value["params"]["reference"]["value"] == "0"
+    assert value["params"]["gold"]["value"] == "the parameter gold"
 
 
 def test_an_error_is_shown_without_a_traceback(project, rule):

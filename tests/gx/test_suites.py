@@ -66,6 +66,27 @@ def test_a_relative_path_to_gold_starts_at_the_file_of_the_suite(tmp_path, monke
     assert rule.gold == str(tmp_path / "data" / "gold.csv")
 
 
+def test_a_suite_that_datacontract_exported_keeps_its_severities(tmp_path):
+    entries = [
+        {**TPR, "description": "d", "meta": {"severity": written, "dimension": "accuracy"}}
+        for written in ("error", "warning", "something else")
+    ]
+    suite = load_suite(write(tmp_path, {"name": "s", "meta": {}, "expectations": entries}))
+    found = [rule.severity.value for rule in suite.expectations]
+    assert found == ["critical", "warning", "critical"]
+
+
+def test_values_can_be_given_for_what_a_file_leaves_open(tmp_path):
+    where = {"data_source": "files", "asset": "gold", "batch_definition": "all"}
+    ready = load_suite(READY / "label_bias.json", parameters={"gold": where})
+    assert [rule.gold for rule in ready.expectations] == [where, where]
+    assert ready.suite_parameter_options == ()
+    by_contract = suite_from_contract(READY / "labels.odcs.yaml", parameters={"gold": "g.csv"})
+    assert [rule.gold for rule in by_contract.expectations] == ["g.csv", "g.csv"]
+    with pytest.raises(InputError, match="has no parameter 'limit': it would not be used"):
+        load_suite(READY / "label_bias.json", parameters={"limit": 0.1})
+
+
 def test_a_loaded_suite_can_be_added_to_any_context(context):
     suite = load_suite(READY / "label_bias.json")
     suite.name = "added"

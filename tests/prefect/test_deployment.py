@@ -21,6 +21,7 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import DeploymentFilter, FlowRunFilter
 from prefect.flow_runs import resume_flow_run
 from prefect.settings import PREFECT_API_URL, temporary_settings
+from prefect.states import Scheduled
 
 from mdba_checks.sidecar import verify
 from tests.prefect.api import ROOT, artifacts, config, find_events, make_tables, until
@@ -132,8 +133,15 @@ def final(run_id: UUID, seconds: float = 120) -> Any:
     return until(lambda: (s := state_of(run_id)).is_final() and s, seconds)
 
 
-def named(run_id: UUID, name: str, seconds: float = 120) -> Any:
-    return until(lambda: (s := state_of(run_id)).name == name and s, seconds)
+def suspended(run_id: UUID, *, after: Any = None) -> Any:
+    """Return the state in which a run waits for a person, another one than `after`."""
+
+    def look() -> Any:
+        state = state_of(run_id)
+        assert not state.is_final(), state.message
+        return state if state.name == "Suspended" and state.id != after else None
+
+    return until(look, 120)
 
 
 def task_names(run_id: UUID) -> set[str]:
@@ -166,8 +174,6 @@ def test_the_event_of_a_passed_gate_starts_training_on_what_it_released(project)
     assert "train model" in task_names(training.id)
     # A run that is started again says nothing new, and starts nothing.
     with get_client(sync_client=True) as client:
-        from prefect.states import Scheduled
-
         client.set_flow_run_state(run_id, Scheduled(name="AwaitingRetry"), force=True)
     until(lambda: not state_of(run_id).is_final())
     assert final(run_id).name == "Passed"
@@ -182,7 +188,7 @@ def test_a_suspended_run_goes_on_when_a_person_releases_it(project):
     settings = config(on_block="approve", approval_timeout=300)
     out = project.folder / "approved.parquet"
     run_id = start("label-bias-gate/label-bias-gate", config=settings, output=str(out))
-    named(run_id, "Suspended")
+    suspended(run_id)
     assert not out.exists()
     assert "for 5 minutes from now" in artifacts(run_id)["mdba-verdict-labels"]
     resume_flow_run(run_id, run_input={"decision": "release", **ANN})
@@ -205,11 +211,10 @@ def test_an_answer_does_not_count_for_other_data(project):
         config=config(on_block="approve", approval_timeout=300),
         output=str(out),
     )
-    named(run_id, "Suspended")
-    first = state_of(run_id).id
+    first = suspended(run_id).id
     frame.iloc[:-100].to_parquet(labels)
     resume_flow_run(run_id, run_input={"decision": "release", **ANN})
-    until(lambda: (s := state_of(run_id)).name == "Suspended" and s.id != first)
+    suspended(run_id, after=first)
     assert not out.exists()
     resume_flow_run(run_id, run_input={"decision": "block", **ANN})
     assert final(run_id).name == "Blocked"
