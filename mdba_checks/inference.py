@@ -90,7 +90,7 @@ def compare(
     draws = np.random.default_rng([seed, 1]).standard_normal((clusters.shape[1], _JOINT_DRAWS))
     own_draws = np.random.default_rng([seed, 2])
     for contrast in wanted:
-        sides = _sides(contrast, rates.mass, n_groups)
+        sides = sides_of(contrast, rates.mass, n_groups)
         side_of_gold = sides[:, gold_group]
         # A group without labels has no influence, and with weight zero none is asked for.
         influence = np.where(side_of_gold == 0, 0.0, rates.gold_influence * side_of_gold) @ clusters
@@ -135,7 +135,7 @@ def _clusters(gold_item: IntArray, gold_group: IntArray) -> tuple[Any, IntArray]
     return csr_array((ones, (np.arange(len(gold_item)), inverse.ravel())), shape), gold_group[first]
 
 
-def _sides(contrast: Contrast, mass: FloatArray, n_groups: int) -> FloatArray:
+def sides_of(contrast: Contrast, mass: FloatArray, n_groups: int) -> FloatArray:
     """Return the weight of every group in the gap, (labelers, groups)."""
     codes = np.arange(n_groups)
     if contrast.reference is not None:

@@ -13,6 +13,7 @@ from sklearn.model_selection import cross_val_score
 
 from mdba_checks import CheckConfig, Policy, assess, gate
 from mdba_checks.diagnostics import diagnose, inspect, obstacles
+from mdba_checks.diagnostics.checks import grade
 from mdba_checks.diagnostics.repeats import find_repeats
 from mdba_checks.diagnostics.shift import measure_shift
 from mdba_checks.record import to_record
@@ -448,6 +449,17 @@ def test_many_labelers_in_order_make_no_more_records_than_one(clean):
     )
     assert len(diagnose(many, Policy())) == 9  # seven summaries, and two groups
     assert set(obstacles(many, Policy())) == {""}
+
+
+def test_where_everybody_is_out_of_order_the_summary_counts_and_the_worst_are_listed(clean):
+    n = 5_000
+    product = np.where(np.arange(n) % 10 == 0, 0.2, 0.07)[:, None]
+    many = replace(clean._measures, labelers=tuple(map(str, range(n))), product=product)
+    grading = next(each for each in grade(many, Policy()) if each.check == "product_term")
+    summary, *listed = grading.records(many)
+    assert "5000 of 5000 labelers (500 seriously)" in summary.sentence
+    assert len(listed) == 1000
+    assert [each.level for each in listed].count("serious") == 500
 
 
 def test_sentences_never_name_the_labeler(made):

@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from mdba_checks import __version__
-from mdba_checks.cli import check, demo, reproduce, simulate, trend, verify
+from mdba_checks.cli import check, demo, plan, reproduce, simulate, trend, verify
 from mdba_checks.errors import CheckError
 
 BAD_USAGE, INTERNAL_ERROR, INTERRUPTED, READER_GONE = 2, 70, 130, 141
@@ -32,6 +32,7 @@ app.command("demo", epilog=demo.EPILOG)(demo.demo)
 app.command("simulate", epilog=simulate.EPILOG)(simulate.simulate)
 app.command("verify", epilog=verify.EPILOG)(verify.verify)
 app.command("trend", epilog=trend.EPILOG)(trend.trend)
+app.command("plan", epilog=plan.EPILOG)(plan.plan)
 app.command("reproduce", epilog=reproduce.EPILOG)(reproduce.reproduce)
 
 

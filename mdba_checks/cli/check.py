@@ -281,7 +281,7 @@ def check(
     resolved = [check_target(target, force=force, inputs=inputs) for target in targets]
     for number, target in enumerate(targets):
         if resolved[number] in resolved[:number]:
-            raise InputError(f"cannot write {target} twice; choose another name")
+            raise InputError(f"cannot write {target}: another output goes there; rename one")
     refuse(settings, labels, output=output, mapping=mapping, force=force, inputs=inputs)
 
     assessment, decision = perform(labels, gold, settings, quiet=quiet)

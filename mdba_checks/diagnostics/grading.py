@@ -19,6 +19,9 @@ Level = Literal["ok", "look", "serious"]
 LEVELS: tuple[Level, ...] = ("ok", "look", "serious")
 OK, LOOK, SERIOUS = range(3)
 
+# Nobody reads more of one kind; the summary counts them all.
+MOST_RECORDS = 1000
+
 
 @dataclass(frozen=True)
 class Diagnostic:
@@ -80,7 +83,7 @@ class Grading:
     blocks: bool = True
 
     def records(self, measures: Measures) -> Iterator[Diagnostic]:
-        """Yield the summary, then what is not in order."""
+        """Yield the summary, then what is not in order; of very many, the most serious."""
         if self.summary is not None:
             level = LEVELS[int(self.level.max(initial=OK))]
             yield Diagnostic(self.check, None, None, self.worst, level, self.summary)
@@ -92,7 +95,11 @@ class Grading:
             "none": [None],
         }
         shown = self.level > OK if self.shown is None else self.shown
-        for row, column in np.argwhere(shown).tolist():
+        places = np.argwhere(shown)
+        if len(places) > MOST_RECORDS:
+            worst_first = np.argsort(-self.level[shown], kind="stable")
+            places = places[np.sort(worst_first[:MOST_RECORDS])]
+        for row, column in places.tolist():
             yield Diagnostic(
                 self.check,
                 measures.labelers[row] if self.per_labeler else None,

@@ -15,7 +15,7 @@ from mdba_checks.diagnostics.shift import Shift, measure_shift
 from mdba_checks.estimation import Estimation
 from mdba_checks.estimators import Estimator, Rates
 from mdba_checks.inference import Contrast
-from mdba_checks.inference import _sides as weights_of_groups
+from mdba_checks.inference import sides_of as weights_of_groups
 from mdba_checks.tables import Data
 
 

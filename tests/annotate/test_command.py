@@ -140,7 +140,7 @@ class TestRefusals:
             (["--output", "{}/out.xlsx"], "cannot tell the format"),
             (["--output", "{}/no/out.csv"], "there is no folder"),
             (["--output", "{}/there.csv"], "it exists"),
-            (["--output", "{}/a.csv", "--json", "{}/a.csv"], "twice"),
+            (["--output", "{}/a.csv", "--json", "{}/a.csv"], "another output goes there"),
             (["--mapping", "{}/who.json"], "--mapping .* needs --pseudonymize"),
             (["--quarantine", "everybody"], "--quarantine is 'everybody'"),
             (["--pseudonymize"], "MDBA_PSEUDONYM_KEY"),
