@@ -13,8 +13,6 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
-import pandas as pd
-
 from mdba_checks.assessment import Assessment
 from mdba_checks.errors import MissingExtraError
 from mdba_checks.findings import INCONCLUSIVE
@@ -156,6 +154,7 @@ def labeler_rows(assessment: Assessment, decision: Decision) -> list[dict[str, A
     ('L1', 'women', 'biased')
     """
     gaps = by_severity(assessment.with_policy(decision.policy).gaps).head(MOST_ROWS)
+    rows: list[Any] = list(gaps.itertuples(index=False))
     return [
         {
             "labeler": visible(row.labeler),
@@ -169,7 +168,7 @@ def labeler_rows(assessment: Assessment, decision: Decision) -> list[dict[str, A
             "labels": int(row.n_labels),
             "reason": visible(row.reason),
         }
-        for row in gaps.itertuples(index=False)
+        for row in rows
     ]
 
 
@@ -242,9 +241,10 @@ def _worst(assessment: Assessment, *, bars: bool) -> str:
     gaps = by_severity(assessment.gaps)
     if gaps.empty:
         return ""
-    shown = gaps.head(_ROWS_ON_PAGE)
+    shown: list[Any] = list(gaps.head(_ROWS_ON_PAGE).itertuples(index=False))
     limit = assessment.config.policy.max_gap
-    reach = max(1.5 * limit, shown[["gap", "ci_low", "ci_high"]].abs().max(axis=None), 0.01)
+    ends = [abs(end) for row in shown for end in (row.ci_low, row.ci_high) if math.isfinite(end)]
+    reach = max(1.5 * limit, 0.01, *ends)
     heading = ["labeler", "group", "gap", f"{assessment.config.confidence:.0%} interval", "finding"]
     rows = [
         [
@@ -255,9 +255,9 @@ def _worst(assessment: Assessment, *, bars: bool) -> str:
             row.finding,
             f"`{_bar(row.gap, row.ci_low, row.ci_high, limit=limit, reach=reach)}`",
         ]
-        for row in shown.itertuples(index=False)
+        for row in shown
     ]
-    cells = [[*heading, f"tolerated: ±{limit:g}"], ["---"] * 6, *rows]
+    cells: list[list[str]] = [[*heading, f"tolerated: ±{limit:g}"], ["---"] * 6, *rows]
     lines = [f"| {' | '.join(each if bars else each[:-1])} |" for each in cells]
     rest = len(gaps) - len(shown)
     if rest > 0:
@@ -311,4 +311,4 @@ def _list(lines: Iterable[str]) -> str:
 
 
 def _share(value: float | None) -> str:
-    return "–" if value is None or pd.isna(value) or math.isinf(value) else f"{value:.0%}"
+    return "–" if value is None or not math.isfinite(value) else f"{value:.0%}"

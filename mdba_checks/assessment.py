@@ -253,7 +253,7 @@ def assess(
     >>> made = simulate(n_items=3000, n_labelers=2, tprs=[0.5, 0.94], seed=1)
     >>> assessment = assess(made.labels, made.gold, CheckConfig(reference="men"))
     >>> assessment.gaps[["labeler", "group", "finding"]].iloc[0].tolist()
-    ["L1", "women", "biased"]
+    ['L1', 'women', 'biased']
     """
     config = config or CheckConfig()
     return assess_with(labels, gold, config, [config.estimator], learner=learner, progress=progress)[

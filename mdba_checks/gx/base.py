@@ -64,6 +64,8 @@ CONFIG_KEYS = {
 }
 RULE_FIELDS = (*CONFIG_KEYS, "gold")
 
+_PLAIN = (bool, int, float, str)
+
 # Stand in for what is required while a faulty rule is carried to its result.
 _STAND_INS: Values = {"max_gap": 0.0, "gold": "-"}
 
@@ -233,11 +235,11 @@ def _shown(value: Any) -> Any:
     """Return a value as it may be stored in a result: not a table, and nothing JSON cannot say."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
-    if value is None or isinstance(value, (bool, int, float, str)):
+    if value is None or isinstance(value, _PLAIN):
         return value
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple)) and all(isinstance(each, _PLAIN) for each in value):
         return [_shown(each) for each in value[:20]]
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and all(isinstance(each, _PLAIN) for each in value.values()):
         return {str(key): _shown(each) for key, each in list(value.items())[:20]}
     return f"a {type(value).__name__}"
 

@@ -11,12 +11,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
 from great_expectations.core import ExpectationSuite
 
 from mdba_checks.errors import InputError, did_you_mean
-from mdba_checks.gx.fetching import one_line
-from mdba_checks.gx.suites import SEVERITIES, build_suite, read_document
+from mdba_checks.gx.suites import SEVERITIES, build_suite, read_document, read_yaml
 
 _IMPLEMENTATION = ("type", "expectation_type", "kwargs", "meta", "severity")
 _ENGINES = ("greatexpectations", "great-expectations", "great_expectations")
@@ -122,9 +120,9 @@ def _entry(rule: Mapping[str, Any], column: str | None, where: str) -> dict[str,
     made = rule.get("implementation")
     if isinstance(made, str):  # the standard allows it as text, too
         try:
-            made = yaml.safe_load(made)
-        except yaml.YAMLError as error:
-            raise InputError(f"{where}: implementation is not YAML: {one_line(error)}") from None
+            made = read_yaml(made)
+        except ValueError as error:
+            raise InputError(f"{where}: implementation is not YAML: {error}") from None
     if not isinstance(made, Mapping):
         raise InputError(f"{where} has no implementation with type and kwargs")
     for key in made:

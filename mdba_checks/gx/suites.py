@@ -7,6 +7,7 @@ that somebody relied on. Here every entry is built by itself and named when that
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from great_expectations.expectations.registry import (
     list_registered_expectation_implementations,
 )
 
+from mdba_checks.config import _Loader as StrictLoader
 from mdba_checks.errors import InputError, did_you_mean
 from mdba_checks.gx.base import explain
 from mdba_checks.gx.expectations import LABELER_GAPS
@@ -137,14 +139,46 @@ def read_document(path: str | Path, what: str) -> Mapping[str, Any]:
     try:
         text = Path(path).read_text(encoding="utf-8")
         # JSON by its ending, because YAML reads "1e5" and some escapes in its own way.
-        document = json.loads(text) if str(path).endswith(".json") else yaml.safe_load(text)
+        read = _read_json if str(path).endswith(".json") else read_yaml
+        document = read(text)
     except OSError as error:
         raise InputError(f"cannot read {what} {path}: {error.strerror or error}") from None
-    except (ValueError, yaml.YAMLError) as error:
-        raise InputError(f"{what} {path} is neither JSON nor YAML: {one_line(error)}") from None
+    except ValueError as error:
+        raise InputError(f"{what} {path} is not valid: {one_line(error)}") from None
     if not isinstance(document, Mapping):
         raise InputError(f"{what} {path} must hold keys and values, not {type(document).__name__}")
     return document
+
+
+def read_yaml(text: str) -> Any:
+    """Read YAML as configurations are read: a group called `no` is text, and no key comes twice.
+
+    Raises
+    ------
+    ValueError
+        With one line that says what is wrong, and where.
+    """
+    try:
+        return yaml.load(text, Loader=StrictLoader)  # noqa: S506  a SafeLoader, made stricter
+    except yaml.MarkedYAMLError as error:
+        where = f" at line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        msg = f"{error.problem}{where}"
+        raise ValueError(msg) from None
+    except (yaml.YAMLError, LookupError, AttributeError, RecursionError) as error:
+        raise ValueError(one_line(error)) from None
+
+
+def _read_json(text: str) -> Any:
+    """Read JSON; of two equal keys the first would get lost, and a list of expectations with it."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        for name, times in Counter(key for key, _ in pairs).items():
+            if times > 1:
+                msg = f"the key {name!r} is there twice"
+                raise ValueError(msg)
+        return dict(pairs)
+
+    return json.loads(text, object_pairs_hook=unique)
 
 
 def _from_folder(entry: Any, folder: Path) -> Any:

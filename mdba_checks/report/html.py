@@ -50,6 +50,7 @@ def render(
     *,
     title: str = "Label bias check",
     made: datetime | None = None,
+    history: pd.DataFrame | None = None,
 ) -> str:
     """Return the report as the text of one HTML file.
 
@@ -61,6 +62,8 @@ def render(
         The name of the page.
     made
         When the check was made. Left out unless given, so that the same check gives the same file.
+    history
+        What `mdba_checks.trend.trend` found in earlier checks, to be shown with each labeler.
 
     Examples
     --------
@@ -75,7 +78,7 @@ def render(
     judged = assessment.with_policy(decision.policy)
     sections = [
         ("gaps", "The gaps", _gaps(judged)),
-        ("labelers", "The labelers", labelers_section(judged)),
+        ("labelers", "The labelers", labelers_section(judged, history)),
         ("plan", "What would settle the rest", _plan(judged)),
         ("assumptions", "What this rests on", _assumptions(judged.diagnostics)),
         ("reading", "How to read this", _reading(judged)),
@@ -112,6 +115,7 @@ def write_report(
     *,
     title: str = "Label bias check",
     made: datetime | None = None,
+    history: pd.DataFrame | None = None,
     force: bool = False,
     inputs: Iterable[str | Path] = (),
 ) -> None:
@@ -121,7 +125,7 @@ def write_report(
     ----------
     path
         Where to; its folder must exist.
-    assessment, decision, title
+    assessment, decision, title, history
         As for `render`.
     made
         When the check was made; now, unless given.
@@ -142,7 +146,8 @@ def write_report(
     >>> target.read_text(encoding="utf-8")[:15]
     '<!doctype html>'
     """
-    page = render(assessment, decision, title=title, made=made or datetime.now(UTC))
+    made = made or datetime.now(UTC)
+    page = render(assessment, decision, title=title, made=made, history=history)
     write_whole(path, page, force=force, inputs=inputs)
 
 

@@ -22,6 +22,8 @@ from mdba_checks.report.words import SEVERITY, by_severity, each_row, rate, sent
 
 MAX_ROWS = 5_000  # a file that no browser opens helps nobody; the rest is in the JSON record
 
+_CHECKS = 8  # of the history, the newest ones
+
 LEVELS: tuple[Level, ...] = ("ok", "look", "serious")
 
 
@@ -49,12 +51,15 @@ class _Column:
     extra: bool = False  # left out where there is little room
 
 
-def labelers_section(assessment: Assessment) -> Html:
-    """Return the table of labelers with its controls; `assessment` is judged already."""
+def labelers_section(assessment: Assessment, history: pd.DataFrame | None = None) -> Html:
+    """Return the table of labelers with its controls; `assessment` is judged already.
+
+    `history` is what `trend` found in earlier checks.
+    """
     gaps = by_severity(assessment.gaps)
     shown = gaps.head(MAX_ROWS)
     several = len(gaps[["group", "reference"]].drop_duplicates()) > 1
-    builder = _Rows(assessment, several, gaps)
+    builder = _Rows(assessment, several, gaps, history)
     body = [builder.body(number, row) for number, row in enumerate(each_row(shown))]
     left_out = ""
     if len(shown) < len(gaps):
@@ -119,13 +124,22 @@ def _heading(column: _Column) -> Html:
 class _Rows:
     """What rows of one table have in common: their columns, and what was found out elsewhere."""
 
-    def __init__(self, assessment: Assessment, several: bool, gaps: pd.DataFrame) -> None:
+    def __init__(
+        self,
+        assessment: Assessment,
+        several: bool,
+        gaps: pd.DataFrame,
+        history: pd.DataFrame | None,
+    ) -> None:
         self.metric = assessment.config.metric
         self.rate_name, self.rate_counts = rate(assessment.config)
         self.confidence = assessment.config.confidence
         self.several = several
         fidelity = assessment.fidelity
         self.fidelity = {} if fidelity is None else dict(fidelity)
+        self.history: dict[tuple[str, str], list[Any]] = {}
+        for row in [] if history is None else each_row(history):
+            self.history.setdefault((row.labeler, row.group), []).append(row)
         self.diagnostics: dict[str, list[Diagnostic]] = {}
         for each in assessment.diagnostics:
             if each.labeler is not None:
@@ -207,6 +221,9 @@ class _Rows:
             self._rates(row),
             tag("p", self._evidence(row), class_="note"),
         ]
+        earlier = self.history.get((row.labeler, row.group))
+        if earlier:
+            parts.append(tag("p", _history(earlier), class_="note"))
         if found:
             parts.append(
                 tag(
@@ -246,6 +263,16 @@ class _Rows:
             f"decisions predicted with AUC {auc:.2f}" if math.isfinite(auc) else "",
         ]
         return f"Evidence: {'; '.join(filter(None, facts))}."
+
+
+def _history(checks: Sequence[Any]) -> str:
+    """Return how the gap went, from the oldest check to the newest."""
+    told = [
+        f"{str(each.created)[:10] if each.created else f'check {each.check}'} {signed(each.gap)} "
+        f"{each.finding}{' (a change beyond chance)' if each.changed else ''}"
+        for each in checks[-_CHECKS:]
+    ]
+    return f"Checks so far: {'; '.join(told)}."
 
 
 def _number(value: float, words: str, *, extra: bool = False) -> Html:

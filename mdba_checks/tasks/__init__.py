@@ -16,11 +16,13 @@ from mdba_checks.tasks.outputs import (
     write_outputs,
 )
 from mdba_checks.tasks.publish import Outcome, announce, publish_verdict
+from mdba_checks.tasks.rules import RulesBrokenError, validate_rules
 
 __all__ = [
     "Approval",
     "Outcome",
     "Released",
+    "RulesBrokenError",
     "announce",
     "ask_person",
     "assess_labels",
@@ -33,6 +35,7 @@ __all__ = [
     "publish_verdict",
     "read_config",
     "read_released",
+    "validate_rules",
     "verify_released",
     "write_outputs",
 ]

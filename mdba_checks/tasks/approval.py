@@ -8,9 +8,10 @@ answer does not count and is asked for again.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, cast
 
 from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import FlowRunInput
 from prefect.context import FlowRunContext
 from prefect.exceptions import FlowPauseTimeout
 from prefect.flow_runs import pause_flow_run, suspend_flow_run
@@ -102,7 +103,7 @@ def duration(seconds: int) -> str:
 
 def _decided(base: str) -> JSON | None:
     """Return the answer that is there already: of a resumed run, or of an attempt before this."""
-    found = filter_flow_run_input(key_prefix=keyset_from_base_key(base)["response"])
+    found = _inputs(keyset_from_base_key(base)["response"])
     if not found:
         return None
     answer = Approval.model_validate(found[0].decoded_value)
@@ -111,5 +112,10 @@ def _decided(base: str) -> JSON | None:
 
 def _forget(base: str) -> None:
     """Remove a question that nobody answered: Prefect will not ask under the same name twice."""
-    for each in filter_flow_run_input(key_prefix=f"{base}-", limit=10):
+    for each in _inputs(f"{base}-"):
         delete_flow_run_input(each.key)
+
+
+def _inputs(prefix: str) -> list[FlowRunInput]:
+    # Outside an event loop it is a list at once; its type says that it may also be awaited.
+    return cast("list[FlowRunInput]", filter_flow_run_input(key_prefix=prefix, limit=10))

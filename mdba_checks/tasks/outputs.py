@@ -24,7 +24,7 @@ from mdba_checks.pseudonyms import pseudonym, read_key
 from mdba_checks.quarantine import quarantine, removed_path, write_quarantined
 from mdba_checks.record import to_record
 from mdba_checks.sidecar import Published, check_outputs, sidecar_path, verify
-from mdba_checks.tables import content_hash, read_table, source_name
+from mdba_checks.tables import content_hash, read_table
 from mdba_checks.tables.database import is_database
 from mdba_checks.tables.roles import text_columns
 from mdba_checks.tasks.check import judged, with_rows
@@ -81,7 +81,10 @@ def write_outputs(
     decision = decided(decision, approval)
     if not decision.lets_through:
         raise InputError(f"the verdict is {decision.verdict}: nothing leaves the gate")
-    paths = {"released": str(Path(output).resolve()), "sidecar": str(sidecar_path(output).resolve())}
+    paths = {
+        "released": str(Path(output).resolve()),
+        "sidecar": str(sidecar_path(output).resolve()),
+    }
     if decision.verdict == "quarantine":
         paths["removed"] = str(removed_path(output).resolve())
     if _is_written(output, to_record(assessment, decision)):

@@ -22,7 +22,11 @@ from mdba_checks.tasks.support import JSON, digest, log
 Outcome = Literal["passed", "annotated", "quarantined", "blocked", "inconclusive"]
 
 # The default policy: the same inputs in the same run. What is kept is an id or nothing.
-_ONCE_PER_RUN: dict[str, Any] = {"cache_policy": DEFAULT, "persist_result": True, "result_serializer": "json"}
+_ONCE_PER_RUN: dict[str, Any] = {
+    "cache_policy": DEFAULT,
+    "persist_result": True,
+    "result_serializer": "json",
+}
 
 
 @task(name="publish verdict", **_ONCE_PER_RUN)

@@ -18,7 +18,6 @@ try:
     from prefect.exceptions import MissingContextError
     from prefect.logging import get_run_logger
     from prefect.settings import PREFECT_LOCAL_STORAGE_PATH
-    from prefect.states import State
 except ModuleNotFoundError as error:
     if error.name != "prefect":
         raise
@@ -52,7 +51,7 @@ def log() -> Any:
         return logging.getLogger("mdba_checks.tasks")
 
 
-def passing_trouble(task: Any, task_run: Any, state: State[Any]) -> bool:  # noqa: ARG001
+def passing_trouble(task: Any, task_run: Any, state: Any) -> bool:  # noqa: ARG001
     """Tell Prefect whether to try again: after trouble with files and network, and nothing else.
 
     Bad input stays bad, and a verdict is an answer, not a failure.

@@ -129,11 +129,30 @@ def test_a_file_that_is_no_suite_is_one_line(tmp_path):
     (tmp_path / "broken.json").write_text('{"name": ')
     (tmp_path / "broken.yaml").write_text("a: [1,\nb: {")
     for name in ("broken.json", "broken.yaml"):
-        with pytest.raises(InputError, match="neither JSON nor YAML") as caught:
+        with pytest.raises(InputError, match="is not valid: ") as caught:
             load_suite(tmp_path / name)
         assert "\n" not in str(caught.value)
     with pytest.raises(InputError, match=r"cannot read suite .*No such file"):
         load_suite(tmp_path / "absent.json")
+
+
+@pytest.mark.parametrize("name", ["twice.json", "twice.yaml"])
+def test_a_list_of_expectations_is_not_replaced_by_a_second_one(tmp_path, name):
+    one = json.dumps([TPR])
+    path = tmp_path / name
+    path.write_text(f'{{"name": "s", "expectations": {one}, "expectations": {one}}}')
+    with pytest.raises(InputError, match="the key 'expectations' is there twice"):
+        load_suite(path)
+
+
+def test_a_group_called_no_stays_a_word_in_yaml(tmp_path):
+    path = tmp_path / "no.yaml"
+    path.write_text(
+        "name: s\nexpectations:\n- type: expect_labeler_tpr_gap_to_be_within\n"
+        "  kwargs: {max_gap: 0.1, gold: g.csv, reference_group: no}\n"
+    )
+    (rule,) = load_suite(path).expectations
+    assert rule.reference_group == "no"
 
 
 # --- Contracts -----------------------------------------------------------------------------------

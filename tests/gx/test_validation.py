@@ -258,12 +258,17 @@ def test_a_bad_parameter_is_one_line_in_the_result_and_harms_nobody_else(batch, 
     assert good.success is True
 
 
-def test_gold_rows_do_not_reach_the_result_when_a_parameter_brings_a_dataframe(batch, rule, made):
+@pytest.mark.parametrize(
+    "form",
+    [lambda gold: gold, lambda gold: gold.to_dict("list"), lambda gold: gold.to_dict("records")],
+)
+def test_gold_rows_that_a_parameter_brings_do_not_reach_the_result(batch, rule, made, form):
+    given = form(made.gold)
     result = batch.validate(
-        rule(gold={"$PARAMETER": "gold"}), expectation_parameters={"gold": made.gold}
+        rule(gold={"$PARAMETER": "gold"}), expectation_parameters={"gold": given}
     )
-    assert "not a DataFrame" in problem(result)
-    assert result.expectation_config.kwargs["gold"] == "a DataFrame"
+    assert problem(result)
+    assert result.expectation_config.kwargs["gold"] == f"a {type(given).__name__}"
 
 
 def test_a_parameter_brings_a_path_a_reference_or_a_threshold(batch, rule, folder):

@@ -44,7 +44,7 @@ def make_tables(folder: Path, n_items: int = 4_000) -> Tables:
 
 
 def config(**policy: Any) -> dict[str, Any]:
-    """Settings under which L1 is biased and all others are fair, unless the policy says otherwise."""
+    """Settings under which L1 is biased and all others are fair, if nothing else is said."""
     return {"reference": "men", "policy": {"max_gap": 0.2, **policy}}
 
 

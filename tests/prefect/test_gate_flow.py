@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import pandas as pd
@@ -12,6 +13,7 @@ from prefect.exceptions import FailedRun
 from mdba_checks import CheckConfig, assess, gate
 from mdba_checks.annotate import write_annotated
 from mdba_checks.sidecar import verify
+from mdba_checks.simulation import simulate
 from tests.prefect.api import artifacts, config, events, make_tables, task_states
 
 from label_bias_gate import label_bias_gate  # isort: skip  (tests.prefect.api knows where it is)
@@ -20,7 +22,9 @@ pytestmark = pytest.mark.usefixtures("server")
 
 
 def run(tables, settings, output=None, **options):
-    state = label_bias_gate(tables.labels, tables.gold, settings, output, return_state=True, **options)
+    state = label_bias_gate(
+        tables.labels, tables.gold, settings, output, return_state=True, **options
+    )
     return state, state.state_details.flow_run_id
 
 
@@ -61,7 +65,9 @@ class TestEachPolicyEndsInItsState:
         assert len(kept) + len(removed) == len(labels)
         assert [event["event"] for event in events(run_id)] == ["mdba.gate.quarantined"]
 
-    def test_what_cannot_be_decided_is_blocked_under_its_own_event(self, tables, undecided_at, tmp_path):
+    def test_what_cannot_be_decided_is_blocked_under_its_own_event(
+        self, tables, undecided_at, tmp_path
+    ):
         settings = config(max_gap=undecided_at)
         state, run_id = run(tables, settings, str(tmp_path / "out.parquet"))
         assert (state.type.value, state.name) == ("FAILED", "Blocked")
@@ -74,8 +80,6 @@ class TestEachPolicyEndsInItsState:
 
     def test_a_rest_that_is_still_biased_is_blocked_and_not_written(self, tmp_path):
         # Every labeler is biased: without them nothing is left.
-        from mdba_checks.simulation import simulate
-
         made = simulate(n_items=3_000, n_labelers=2, tprs=[0.5, 0.5], seed=3)
         made.labels.to_parquet(tmp_path / "labels.parquet")
         made.gold.to_parquet(tmp_path / "gold.parquet")
@@ -130,15 +134,15 @@ class TestWhatPeopleSee:
         page = found["mdba-verdict-labels"]
         assert page.startswith("# Blocked: 1 of 4 labelers treats women and men differently")
         assert "(data:image/png;base64," in page
-        labels_hash = assess(tables.labels, tables.gold, CheckConfig(reference="men")).data.labels_hash
+        labels_hash = assess(
+            tables.labels, tables.gold, CheckConfig(reference="men")
+        ).data.labels_hash
         assert labels_hash in page
 
     def test_the_table_has_the_worst_labeler_first(self, tables):
-        import json
-
         _, run_id = run(tables, config())
         rows = json.loads(artifacts(run_id)["mdba-labelers-labels"])
-        assert [row["labeler"] for row in rows][0] == "L1"
+        assert rows[0]["labeler"] == "L1"
         assert len(rows) == 4
 
     def test_open_cases_come_with_a_plan(self, tables, undecided_at):

@@ -10,12 +10,13 @@ import pytest
 import xgboost
 from prefect import flow
 
+from mdba_checks import CheckConfig, assess, gate
 from mdba_checks.annotate import write_annotated
-from mdba_checks.config import CheckConfig
+from mdba_checks.errors import InputError
 from mdba_checks.sidecar import sidecar_path
 from tests.prefect.api import artifacts, children, config, task_states
 
-from gated_training import gated_training  # isort: skip  (tests.prefect.api knows where it is)
+from gated_training import gated_training, train_model  # isort: skip  (tests.prefect.api knows where it is)
 
 pytestmark = pytest.mark.usefixtures("server")
 
@@ -137,8 +138,6 @@ class TestTrainingDoesNotRun:
 
 @pytest.fixture
 def released(tables, tmp_path) -> Path:
-    from mdba_checks import assess, gate
-
     assessment = assess(tables.labels, tables.gold, CheckConfig.from_mapping(config(max_gap=0.9)))
     path = tmp_path / "released.parquet"
     write_annotated(tables.labels, assessment, gate(assessment), path)
@@ -170,8 +169,6 @@ class TestOnlyTheGateReleases:
         assert not training_ran(run_id)
 
     def test_a_verdict_rewritten_by_hand_is_refused(self, tables, tmp_path):
-        from mdba_checks import assess, gate
-
         settings = CheckConfig.from_mapping(config())
         assessment = assess(tables.labels, tables.gold, settings)
         path = tmp_path / "blocked.csv"
@@ -191,10 +188,6 @@ class TestOnlyTheGateReleases:
         assert not training_ran(run_id)
 
     def test_the_training_task_looks_for_itself(self, tables, tmp_path):
-        from gated_training import train_model
-
-        from mdba_checks.errors import InputError
-
         with pytest.raises(InputError, match="was not released"):
             train_model.fn(
                 tables.labels, tables.gold, "raw", str(tmp_path / "model.ubj"), force=False

@@ -10,8 +10,10 @@ import pytest
 
 from mdba_checks import CheckConfig, Policy, __version__, assess, gate
 from mdba_checks.errors import InputError
+from mdba_checks.record import to_record
 from mdba_checks.report import html, labelers, render, write_report
 from mdba_checks.simulation import simulate
+from mdba_checks.trend import trend
 from tests.report.builders import NASTY, SHARES, check, many
 
 VOID = {"meta", "input", "br"}
@@ -239,6 +241,19 @@ def test_a_check_with_models_has_every_section(metric):
     for diagnostic in assessment.diagnostics:
         if diagnostic.labeler is None and diagnostic.group is None:
             assert diagnostic.sentence[1:] in shown.words
+
+
+def test_earlier_checks_are_shown_with_the_labeler():
+    before, after = check({"Ada": SHARES["Ben"]}), check({"Ada": SHARES["Ada"]})
+    records = [
+        {**to_record(*each), "created": f"2026-0{month}-01T10:00:00+00:00"}
+        for month, each in enumerate((before, after), start=1)
+    ]
+    words = Page(render(*after, history=trend(records))).words
+    # 200/400 - 204/400, then 80/400 - 240/400: eleven standard errors of about 0.035 apart.
+    assert (
+        "Checks so far: 2026-01-01 −0.01 fair; 2026-02-01 −0.40 biased (a change beyond chance)."
+    ) in words
 
 
 def test_a_report_is_written_whole_and_replaces_nothing_unasked(tmp_path):
