@@ -218,7 +218,7 @@ class CheckConfig(_Model):
         except (OSError, ValueError) as error:
             raise InputError(f"cannot read config {path}: {_reason(error)}") from None
         try:
-            values = yaml.load(text, Loader=_Loader)  # noqa: S506 (a SafeLoader, made stricter)
+            values = yaml.load(text, Loader=StrictLoader)  # noqa: S506 (a SafeLoader, made stricter)
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             where = f" at line {mark.line + 1}" if mark else ""
@@ -271,7 +271,7 @@ class CheckConfig(_Model):
         return self.from_mapping(values)
 
 
-class _Loader(yaml.SafeLoader):
+class StrictLoader(yaml.SafeLoader):
     """YAML that keeps what was written: only `true`, `false` and plain decimals are not text.
 
     PyYAML follows YAML 1.1, where a group called `no` is false, `012` is ten, `12:30` is 750 and
@@ -304,7 +304,7 @@ for _tag, _pattern, _first in (
     ),
     ("merge", r"<<", ["<"]),
 ):
-    _Loader.add_implicit_resolver(
+    StrictLoader.add_implicit_resolver(
         f"tag:yaml.org,2002:{_tag}", re.compile(f"^({_pattern})$"), _first
     )
 

@@ -92,6 +92,8 @@ def quarantine(
     except InputError as error:
         reason = "nothing is left" if removed.all() else f"what is left cannot be assessed: {error}"
         return Quarantine(removed, None, Decision("inconclusive", (reason,), config.policy))
+    if rest.data.gold_hash != assessment.data.gold_hash:
+        raise InputError("gold was changed while the labels were checked: check again")
     return Quarantine(removed, rest, _decide(rest, assessment))
 
 
@@ -135,8 +137,12 @@ def write_quarantined(
         Files that must not be written to, whatever `force` says.
     """
     rows = open_rows(labels, format_of(output), assessment.config)
+    read_assessed(labels, assessment)  # nobody has changed them before they were opened
     if len(rows) != len(parts.removed):
-        raise InputError(f"cannot write {output}: the labels changed while they were checked")
+        raise InputError(
+            f"cannot write {output}: {len(rows)} rows were found, {len(parts.removed)} assessed; "
+            "choose an output in the other format"
+        )
     record = to_record(assessment, decision)
     rest = parts.decision
     record["recheck"] = {"verdict": rest.verdict, "reasons": list(rest.reasons)}

@@ -304,17 +304,18 @@ def _is_parquet(path: Path) -> bool:
 
 
 def _typed(path: Path, config: CheckConfig) -> pa.Table:
-    names = text_columns(config)
     missing = config.missing_values
-    table = read_csv(path, text_columns=names, missing_values=missing)
+    table = read_csv(path, text_columns=(), missing_values=missing)
     text = read_csv(path, text_columns=table.column_names, missing_values=missing)
+    names = text_columns(config)
     columns = []
     for name in table.column_names:
-        typed, spelled = table.column(name), text.column(name)
-        odd = pc.match_substring_regex(_plain_text(spelled), _MORE_THAN_A_NUMBER)
+        typed, spelled = table.column(name), _plain_text(text.column(name))
+        whole = pa.types.is_integer(typed.type) or pa.types.is_boolean(typed.type)
         numbers = pa.types.is_integer(typed.type) or pa.types.is_floating(typed.type)
-        as_text = name in names or (numbers and pc.any(odd).as_py())
-        columns.append(_plain_text(spelled) if as_text else typed)
+        odd = numbers and pc.any(pc.match_substring_regex(spelled, _MORE_THAN_A_NUMBER)).as_py()
+        # Names that look like 1e5 or a date are names all the same.
+        columns.append(spelled if odd or (name in names and not whole) else typed)
     return pa.table(columns, names=table.column_names)
 
 

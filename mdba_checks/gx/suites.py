@@ -27,7 +27,7 @@ from great_expectations.expectations.registry import (
     list_registered_expectation_implementations,
 )
 
-from mdba_checks.config import _Loader as StrictLoader
+from mdba_checks.config import StrictLoader
 from mdba_checks.errors import InputError, did_you_mean
 from mdba_checks.gx.base import explain
 from mdba_checks.gx.expectations import LABELER_GAPS

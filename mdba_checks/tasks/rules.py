@@ -1,4 +1,4 @@
-"""Great Expectations in a flow: a suite or a contract as a task that fails where rules are broken."""
+"""Great Expectations in a flow: a suite or a contract as a task that fails on broken rules."""
 
 from __future__ import annotations
 

@@ -283,7 +283,8 @@ def test_csv_becomes_parquet_without_losing_zeros_or_digits(tmp_path):
     assert first["zip"] == "01234"
     assert first["id"] == "123456789012345678901"
     assert (first["price"], first["seen"], first["note"]) == (1.5, True, "NA")
-    assert table.column("labeler").to_pylist() == rows["labeler"]
+    for role in ROLES:
+        assert table.column(role).to_pylist() == rows[role]
     assert verify(output).ok
 
 

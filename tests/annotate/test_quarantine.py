@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from mdba_checks import Policy, assess, gate
+from mdba_checks.errors import InputError
 from mdba_checks.quarantine import quarantine, removed_path, write_quarantined
 from mdba_checks.sidecar import sidecar_path, verify
 
@@ -166,3 +167,20 @@ class TestFiles:
             removed = read(removed_path(output))
             assert (list(removed.columns), len(removed)) == (list(labels.columns), 0)
             assert verify(output).ok
+
+
+class TestChangesMeanwhile:
+    def test_labels_that_were_changed_are_not_split(self, run, tmp_path):
+        path = tmp_path / "labels.csv"
+        labels = table({"ann": BIASED, "bob": FAIR, "cem": FAIR})
+        labels.to_csv(path, index=False)
+        assessment, parts = run(labels)
+        path.write_text(path.read_text().replace("bob", "ann", 1))
+        with pytest.raises(InputError, match="does not hold the labels that were assessed"):
+            write_quarantined(path, parts, assessment, gate(assessment), tmp_path / "kept.csv")
+        assert [each.name for each in tmp_path.iterdir()] == ["labels.csv"]
+
+    def test_gold_that_was_changed_gives_no_second_verdict(self, checked):
+        gold = checked.made.gold.iloc[:-1]
+        with pytest.raises(InputError, match="gold was changed"):
+            quarantine(checked.labels, gold, checked.assessment)

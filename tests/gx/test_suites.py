@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -189,6 +191,16 @@ def test_the_ready_contract_and_the_ready_suite_hold_the_same_rules():
         for each in (suite.expectations, by_contract.expectations)
     ]
     assert told[0] == told[1]
+
+
+def test_datacontract_lint_accepts_the_ready_contract():
+    lint = shutil.which("datacontract")
+    if lint is None:
+        pytest.skip("datacontract-cli is not installed")
+    done = subprocess.run(
+        [lint, "lint", str(READY / "labels.odcs.yaml")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from mdba_checks import CheckConfig, assess, gate
 from mdba_checks.annotate import write_annotated
 from mdba_checks.errors import InputError
 from mdba_checks.sidecar import sidecar_path
-from tests.prefect.api import artifacts, children, config, task_states
+from tests.prefect.api import Tables, artifacts, children, config, task_states
 
 from gated_training import gated_training, train_model  # isort: skip  (tests.prefect.api knows where it is)
 
@@ -104,14 +104,16 @@ class TestTrainingDoesNotRun:
         assert not training_ran(run_id)
 
     def test_when_an_estimate_is_nan(self, tables, tmp_path):
-        # No gold item of women where yes is right: there is no rate, and no gap.
+        # L4 has seen no women: there is no rate, and no gap. Any number would be within ±1.
+        labels = pd.read_parquet(tables.labels)
+        labels = labels[(labels["labeler"] != "L4") | (labels["group"] == "men")]
+        labels.to_parquet(tmp_path / "labels.parquet")
         gold = pd.read_parquet(tables.gold)
-        gold = gold[(gold["group"] == "men") | (gold["gold"] == 0)]
-        gold.to_parquet(tmp_path / "gold.parquet")
-        settings = config(max_gap=1.0, min_gold_positives=1)
-        state, run_id = run(tables, settings, tmp_path, gold=str(tmp_path / "gold.parquet"))
+        settings = CheckConfig.from_mapping(config(max_gap=1.0))
+        assert assess(labels, gold, settings).gaps["gap"].isna().sum() == 1
+        state, run_id = run(Tables(tmp_path), config(max_gap=1.0), tmp_path, gold=tables.gold)
         assert (state.type.value, state.name) == ("FAILED", "Blocked")
-        assert "undecided" in state.message
+        assert "1 labeler undecided" in state.message
         assert not training_ran(run_id)
 
     def test_after_a_crash_in_a_task_of_the_gate(self, tables, tmp_path):
