@@ -119,14 +119,20 @@ def main() -> None:
         print(f"gate errors: run {run + 1} of {given.runs}", file=sys.stderr, flush=True)
     by = ["family", "scenario", "gold_per_group"]
     table = pd.DataFrame(errors).groupby(by).mean().reset_index().assign(runs=given.runs)
-    write_whole(given.folder / "gate_errors.csv", table.to_csv(index=False, float_format="%.4f"), force=True)
+    write_whole(
+        given.folder / "gate_errors.csv", table.to_csv(index=False, float_format="%.4f"), force=True
+    )
     shapes: list[dict[str, object]] = []
     for run in range(given.shape_runs):
         shapes += crowd_shapes(run)
         print(f"crowd shapes: run {run + 1} of {given.shape_runs}", file=sys.stderr, flush=True)
     by = ["family", "labelers", "labels_each"]
     table = pd.DataFrame(shapes).groupby(by).mean().reset_index().assign(runs=given.shape_runs)
-    write_whole(given.folder / "crowd_shapes.csv", table.to_csv(index=False, float_format="%.4f"), force=True)
+    write_whole(
+        given.folder / "crowd_shapes.csv",
+        table.to_csv(index=False, float_format="%.4f"),
+        force=True,
+    )
     print(f"wrote gate_errors.csv and crowd_shapes.csv to {given.folder}")
 
 

@@ -1,7 +1,7 @@
 """Stop biased human labels before they train a model.
 
 From a table of labels by many people and a small gold table, `assess` estimates how differently
-every labeler treats groups of people, with honest uncertainty, and `gate` turns that into a verdict.
+every labeler treats groups of people, with honest uncertainty; `gate` turns that into a verdict.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -256,9 +256,9 @@ def assess(
     ['L1', 'women', 'biased']
     """
     config = config or CheckConfig()
-    return assess_with(labels, gold, config, [config.estimator], learner=learner, progress=progress)[
-        config.estimator
-    ]
+    return assess_with(
+        labels, gold, config, [config.estimator], learner=learner, progress=progress
+    )[config.estimator]
 
 
 def assess_with(

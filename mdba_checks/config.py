@@ -135,7 +135,7 @@ class Policy(_Model):
     mode: Mode = Field("block", description="what to do with a data set that has biased labelers")
     quarantine: Literal["labeler", "group"] = Field(
         "labeler",
-        description="what leaves the data set when mode is quarantine: all rows of biased labelers, "
+        description="what leaves the data set in mode quarantine: all rows of biased labelers, "
         "or only those about the group they treat differently",
     )
     on_inconclusive: Literal["pass", "annotate", "block"] = Field(
@@ -281,6 +281,7 @@ class StrictLoader(yaml.SafeLoader):
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Refuse a key that is there twice."""
         seen = set()
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode):

@@ -75,7 +75,5 @@ def fit_correctness(
 
 
 def _apply(weights: FloatArray, standard: FloatArray, group: IntArray) -> FloatArray:
-    g: FloatArray = expit(
-        weights[group, 0] + np.einsum("np,np->n", standard, weights[group, 1:])
-    )
+    g: FloatArray = expit(weights[group, 0] + np.einsum("np,np->n", standard, weights[group, 1:]))
     return g

@@ -273,7 +273,7 @@ def _right(rows: Rows, shared: _Shared) -> FloatArray:
 
 
 def _pool_sample(labeler: IntArray, seed: int) -> IntArray | None:
-    """Return the rows of a random choice of whole labelers, or None when all rows are few enough."""
+    """Return the rows of a random choice of whole labelers; None when all rows are few enough."""
     if len(labeler) <= POOL_ROWS:
         return None
     counts = np.bincount(labeler)

@@ -58,7 +58,9 @@ def gate(assessment: Assessment, policy: Policy | None = None) -> Decision:
         reasons.append(_sentence(undecided, "undecided at", policy))
     if n_fair and n_fair == len(gaps):
         reasons.append(f"all {n_fair} comparisons are within ±{policy.max_gap:g}")
-    return Decision(_verdict(len(biased), len(undecided), len(gaps), policy), tuple(reasons), policy)
+    return Decision(
+        _verdict(len(biased), len(undecided), len(gaps), policy), tuple(reasons), policy
+    )
 
 
 def _verdict(n_biased: int, n_undecided: int, n_gaps: int, policy: Policy) -> Verdict:
@@ -76,7 +78,9 @@ def _sentence(rows: pd.DataFrame, what: str, policy: Policy) -> str:
     worst = rows.reindex(rows["gap"].abs().sort_values(ascending=False, kind="stable").index)
     names = list(dict.fromkeys(worst["labeler"]))
     first = worst.iloc[0]
-    shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    shown = ", ".join(names[:_SHOWN])
+    if len(names) > _SHOWN:
+        shown += f" and {len(names) - _SHOWN} more"
     return (
         f"{len(names)} labeler{'s' if len(names) > 1 else ''} {what} ±{policy.max_gap:g}: {shown}. "
         f"{first['labeler']}, {first['group']}: {first['reason']}"

@@ -57,7 +57,11 @@ def estimator(name: EstimatorName, c: tuple[float, ...] = (1.0,)) -> Estimator:
             needs_gold_positives=False,
         ),
         Estimator(
-            "gold_model", silver, needs_models=False, needs_gold_positives=True, infer=infer_from_gold
+            "gold_model",
+            silver,
+            needs_models=False,
+            needs_gold_positives=True,
+            infer=infer_from_gold,
         ),
         Estimator(
             "confident_learning",

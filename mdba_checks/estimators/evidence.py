@@ -125,5 +125,7 @@ class Rates:
     def joined(cls, parts: Sequence[Rates]) -> Rates:
         """Return the rates of several buckets of labelers as one."""
         arrays = ("rate", "own_variance", "gold_influence", "mass", "allowance")
-        together = {name: np.concatenate([getattr(part, name) for part in parts]) for name in arrays}
+        together = {
+            name: np.concatenate([getattr(part, name) for part in parts]) for name in arrays
+        }
         return cls(**together, model_error=parts[0].model_error)

@@ -6,8 +6,8 @@ is seen on gold and weighted by f, the labeler's probability to accept::
 
     rate = (mean_S[g Y'] + mean_G[f (Y - g)]) / (mean_S[g] + mean_G[Y - g])      within a group
 
-Where the labeler also decided on a gold item, the right label replaces g on that row and the decision
-replaces f on that item: it is direct evidence, and no model has to be right for it.
+Where the labeler also decided on a gold item, the right label replaces g on that row and the
+decision replaces f on that item: it is direct evidence, and no model has to be right for it.
 """
 
 from __future__ import annotations

@@ -82,7 +82,5 @@ def make_batches(
 def one_batch(group: IntArray, part: IntArray, *, n_groups: int, n_parts: int) -> Batch:
     """Return all rows as the batch of a single labeler: everybody."""
     everybody = np.zeros(len(group), dtype=np.int64)
-    (batch,) = make_batches(
-        everybody, group, part, n_groups=n_groups, n_parts=n_parts, n_columns=0
-    )
+    (batch,) = make_batches(everybody, group, part, n_groups=n_groups, n_parts=n_parts, n_columns=0)
     return batch

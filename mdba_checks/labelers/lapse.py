@@ -108,9 +108,7 @@ def fit_rules(
             gradient = np.matmul(design.swapaxes(-1, -2), residual).sum(axis=2) - pull
             change = _solve(inverse, gradient)
             step = Rules(change, miss, slip).score(design)
-            size = _step_size(
-                score, step, yes, seen, (coef - towards, change, ridge * precision)
-            )
+            size = _step_size(score, step, yes, seen, (coef - towards, change, ridge * precision))
             coef = coef + size[:, None, None] * change
             score = score + size[:, None, None, None] * step
             if learn_lapses:
@@ -156,10 +154,10 @@ def _step_size(
     from_prior, change, precision = prior
 
     def surrogate(size: FloatArray | None) -> FloatArray:
-        if size is None:
-            at, moved = score, from_prior
-        else:
-            at, moved = score + size[:, None, None, None] * step, from_prior + size[:, None, None] * change
+        at, moved = score, from_prior
+        if size is not None:
+            at = score + size[:, None, None, None] * step
+            moved = from_prior + size[:, None, None] * change
         fit = (seen * (yes * at - np.logaddexp(0, at))).sum(axis=(1, 2, 3))
         penalty = np.einsum("kapv,ab,kbpv->kv", moved, precision, moved, optimize=True) / 2
         result: FloatArray = fit - penalty

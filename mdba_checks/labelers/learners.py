@@ -88,7 +88,11 @@ class ClassifierLearner:
         self.classifier = classifier
 
     def fit(
-        self, columns: FloatArray, decision: IntArray, types: Sequence[str], seed: int
+        self,
+        columns: FloatArray,
+        decision: IntArray,
+        types: Sequence[str],  # noqa: ARG002  (all columns are numbers here)
+        seed: int,
     ) -> Fitted:
         """Fit a clone; a `random_state` that is not set is set from the seed."""
         from sklearn.base import clone

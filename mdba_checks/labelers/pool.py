@@ -148,7 +148,7 @@ def know(rows: Rows, pool: Pool) -> Known:
 
 
 def _rule_logits(rows: Rows, rule: Rules, own: OwnRules) -> FloatArray:
-    """Return the out-of-fold logits of all models; the learner's column, the last, is still empty."""
+    """Return the out-of-fold logits of all models; the last column, the learner's, is empty."""
     logits = np.empty((len(rows), 1 + len(PULLS) + 1))
     for fold in range(N_FOLDS):
         here = np.flatnonzero(rows.fold == fold)

@@ -1,4 +1,4 @@
-"""The rows that labeler models are fitted to: what was seen, by whom, what they said, which fold."""
+"""The rows that labeler models are fitted to: what was seen, by whom, what was said, which fold."""
 
 from __future__ import annotations
 

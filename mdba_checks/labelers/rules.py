@@ -34,9 +34,7 @@ def fit_pooled_rule(rows: Rows, *, n_groups: int) -> Rules:
     plain = fit_rules(*given, without_lapses(zero), towards=zero, ridge=_POOLED_RIDGE, rounds=3)
     some = np.full(plain.miss.shape, 0.02)
     start = Rules(plain.coef, some, some)
-    return fit_rules(
-        *given, start, towards=zero, ridge=_POOLED_RIDGE, rounds=5, learn_lapses=True
-    )
+    return fit_rules(*given, start, towards=zero, ridge=_POOLED_RIDGE, rounds=5, learn_lapses=True)
 
 
 @dataclass(frozen=True)

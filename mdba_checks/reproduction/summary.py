@@ -18,7 +18,7 @@ def published() -> pd.DataFrame:
 
 
 def summarize(records: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per cell and estimator: means over repetitions, the paper's figure, the ratio."""
+    """Return a row per cell and estimator: means over repetitions, the paper's figure, a ratio."""
     measures = ["mae", "bias", "coverage", "width", "joint_coverage"]
     by = records.groupby([*_CELL, "estimator"], sort=False)
     means = by[measures].mean().join(by.size().rename("repetitions")).reset_index()

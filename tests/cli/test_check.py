@@ -271,7 +271,9 @@ def test_no_command_at_all_shows_the_help_and_is_bad_usage(mdba):
     assert "Commands" in run.out
 
 
-@pytest.mark.parametrize("command", ["check", "demo", "plan", "reproduce", "simulate", "trend", "validate", "verify"])
+@pytest.mark.parametrize(
+    "command", ["check", "demo", "plan", "reproduce", "simulate", "trend", "validate", "verify"]
+)
 def test_the_help_of_every_command_has_examples(mdba, command):
     run = mdba(command, "--help")
     assert run.code == 0

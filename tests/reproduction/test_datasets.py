@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mdba_checks.reproduction.datasets import ENVIRONMENT_VARIABLE, load
 from mdba_checks.errors import InputError
+from mdba_checks.reproduction.datasets import ENVIRONMENT_VARIABLE, load
 
 ADULT = """\
 age,workclass,fnlwgt,education,education-num,sex,income,split

@@ -116,7 +116,9 @@ def test_a_score_counts_what_the_intervals_hold():
 
         def joint_intervals(self):
             gap = made.truth["gap"] + self.errors
-            return pd.DataFrame({"ci_low": gap - self.joint_width, "ci_high": gap + self.joint_width})
+            return pd.DataFrame(
+                {"ci_low": gap - self.joint_width, "ci_high": gap + self.joint_width}
+            )
 
     found = score(Answer([0.03, -0.01], 0.02, 0.04), made)
     assert found["mae"] == pytest.approx(0.02)
