@@ -7,11 +7,21 @@ every labeler treats groups of people, with honest uncertainty; `gate` turns tha
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Assessment", "CheckConfig", "Columns", "Decision", "Policy", "assess", "gate"]
+__all__ = [
+    "Assessment",
+    "CheckConfig",
+    "Columns",
+    "Decision",
+    "Policy",
+    "assess",
+    "gate",
+    "verify",
+]
 
 if TYPE_CHECKING:
     from mdba_checks.assessment import Assessment, assess
     from mdba_checks.config import CheckConfig, Columns, Policy
+    from mdba_checks.sidecar import verify
     from mdba_checks.verdict import Decision, gate
 
 _HOME = {
@@ -22,6 +32,7 @@ _HOME = {
     "Policy": "config",
     "Decision": "verdict",
     "gate": "verdict",
+    "verify": "sidecar",
 }
 
 

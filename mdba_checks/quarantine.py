@@ -9,7 +9,7 @@ left cannot be assessed, that verdict is inconclusive.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from mdba_checks.record import to_record
 from mdba_checks.sidecar import Part, Published, publish
 from mdba_checks.tables import Source
 from mdba_checks.verbatim import format_of, open_rows
-from mdba_checks.verdict import Decision, gate
+from mdba_checks.verdict import Decision, decide, gate
 
 
 @dataclass(frozen=True)
@@ -185,4 +185,4 @@ def _decide(rest: Assessment, assessment: Assessment) -> Decision:
     gaps = rest.gaps
     gone = pd.MultiIndex.from_frame(_biased(assessment))
     there = ~pd.MultiIndex.from_frame(gaps[["labeler", "group"]]).isin(gone)
-    return gate(replace(rest, _table=gaps[there]))
+    return decide(gaps[there], rest.config.policy)

@@ -29,7 +29,7 @@ from mdba_checks.tables import Source, source_name
 from mdba_checks.tables.csv_files import read_csv
 from mdba_checks.tables.database import first_line, is_database
 from mdba_checks.tables.kinds import Kind, kind_of
-from mdba_checks.tables.reading import SUFFIXES, _read
+from mdba_checks.tables.reading import SUFFIXES, read_source
 from mdba_checks.tables.roles import text_columns
 
 Format: TypeAlias = Literal["csv", "csv.gz", "parquet"]
@@ -239,7 +239,7 @@ def open_rows(source: Source, form: Format, config: CheckConfig) -> Rows:
         return arrow_rows(source, config)
     if path:
         return CsvRows.read(path)
-    return ArrowRows(source_name(source), _read(source, (), config.missing_values))
+    return ArrowRows(source_name(source), read_source(source, (), config.missing_values))
 
 
 def arrow_rows(source: Source, config: CheckConfig) -> ArrowRows:
@@ -257,7 +257,7 @@ def arrow_rows(source: Source, config: CheckConfig) -> ArrowRows:
         return ArrowRows(str(path), _typed(path, config))
     if isinstance(source, pd.DataFrame):
         return ArrowRows(source_name(source), _from_pandas(source))
-    return ArrowRows(source_name(source), _read(source, (), config.missing_values))
+    return ArrowRows(source_name(source), read_source(source, (), config.missing_values))
 
 
 def without_index(table: pa.Table) -> pa.Table:

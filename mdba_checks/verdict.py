@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 import pandas as pd
 
 from mdba_checks.assessment import Assessment
@@ -48,7 +49,11 @@ def gate(assessment: Assessment, policy: Policy | None = None) -> Decision:
     """
     if policy is None:
         policy = assessment.config.policy
-    gaps = assessment.with_policy(policy).gaps
+    return decide(assessment.with_policy(policy).gaps, policy)
+
+
+def decide(gaps: pd.DataFrame, policy: Policy) -> Decision:
+    """Decide about gaps that were judged by the policy."""
     biased, undecided = gaps[gaps["finding"] == BIASED], gaps[gaps["finding"] == INCONCLUSIVE]
     n_fair = int((gaps["finding"] == FAIR).sum())
     reasons = []
@@ -58,16 +63,18 @@ def gate(assessment: Assessment, policy: Policy | None = None) -> Decision:
         reasons.append(_sentence(undecided, "undecided at", policy))
     if n_fair and n_fair == len(gaps):
         reasons.append(f"all {n_fair} comparisons are within ±{policy.max_gap:g}")
-    return Decision(
-        _verdict(len(biased), len(undecided), len(gaps), policy), tuple(reasons), policy
-    )
+    n_known = int(np.isfinite(gaps["gap"]).sum())
+    if not n_known:
+        reasons.append("not a single gap could be estimated")
+    verdict = _verdict(len(biased), len(undecided), n_known, policy)
+    return Decision(verdict, tuple(reasons), policy)
 
 
-def _verdict(n_biased: int, n_undecided: int, n_gaps: int, policy: Policy) -> Verdict:
+def _verdict(n_biased: int, n_undecided: int, n_known: int, policy: Policy) -> Verdict:
     if n_biased and policy.mode == "block":
         return "block"
-    # No comparison at all is not a clean bill of health.
-    if (n_undecided and policy.on_inconclusive == "block") or n_gaps == 0:
+    # Knowing nothing at all is no clean bill of health, whatever is tolerated in single cases.
+    if (n_undecided and policy.on_inconclusive == "block") or n_known == 0:
         return "inconclusive"
     if n_biased:
         return policy.mode

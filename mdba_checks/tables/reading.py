@@ -59,7 +59,7 @@ def read_table(
     >>> table["labeler"].to_pylist(), table["age"].to_pylist()
     (['7', '8'], [31, 45])
     """
-    table = _read(source, text_columns, missing_values)
+    table = read_source(source, text_columns, missing_values)
     names = table.column_names
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
@@ -94,7 +94,10 @@ def source_name(source: object) -> str:
     return f"the {type(source).__name__}"
 
 
-def _read(source: Any, text_columns: Collection[str], missing_values: Collection[str]) -> pa.Table:
+def read_source(
+    source: Any, text_columns: Collection[str], missing_values: Collection[str]
+) -> pa.Table:
+    """Read a source as it is: no name is spelled differently, nothing is checked."""
     if isinstance(source, pd.DataFrame):
         return _from_pandas(source)
     if isinstance(source, pa.Table):
