@@ -18,7 +18,7 @@ help: ## list the targets
 demo: $(VENV)/.base ## make a data set with known biased labelers and check it
 	$(BIN)/mdba demo
 
-test: $(VENV)/.all ## run all tests (JOBS=2 processes; ARGS="-k name" chooses)
+test: $(VENV)/.all $(VENV)/.browser ## run all tests (JOBS=2 processes; ARGS="-k name" chooses)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 lint: $(VENV)/.all ## check style and types
@@ -54,6 +54,10 @@ clean: ## remove .venv and everything else that was made here
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The files in .venv whose names begin with a dot say which step was finished.
+$(VENV)/.browser: scripts/install-browser.sh $(VENV)/.python
+	@sh scripts/install-browser.sh
+	@touch $@
+
 $(VENV)/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo "mdba-checks needs Python 3.11 or newer, and '$(PYTHON)' is not: try make PYTHON=python3.12" >&2; \

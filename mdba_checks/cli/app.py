@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from mdba_checks import __version__
-from mdba_checks.cli import check, demo, plan, reproduce, simulate, trend, validate, verify
+from mdba_checks.cli import check, demo, init, plan, reproduce, simulate, trend, validate, verify
 from mdba_checks.errors import CheckError
 
 BAD_USAGE, INTERNAL_ERROR, INTERRUPTED, READER_GONE = 2, 70, 130, 141
@@ -29,6 +29,7 @@ app = typer.Typer(
 )
 app.command("check", epilog=check.EPILOG)(check.check)
 app.command("demo", epilog=demo.EPILOG)(demo.demo)
+app.command("init", epilog=init.EPILOG)(init.init)
 app.command("simulate", epilog=simulate.EPILOG)(simulate.simulate)
 app.command("validate", epilog=validate.EPILOG)(validate.validate)
 app.command("verify", epilog=verify.EPILOG)(verify.verify)
