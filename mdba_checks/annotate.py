@@ -21,7 +21,7 @@ import pyarrow as pa
 from mdba_checks.arrays import FloatArray, IntArray
 from mdba_checks.assessment import Assessment
 from mdba_checks.errors import InputError
-from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE
+from mdba_checks.findings import INCONCLUSIVE, SEVERITY
 from mdba_checks.record import to_record
 from mdba_checks.sidecar import Part, Published, publish
 from mdba_checks.tables import Source, content_hash, read_table, source_name
@@ -38,7 +38,6 @@ NO_MODELS = (
 
 # A rate of 0 or 1 comes from few items; as a likelihood it would silence all other evidence.
 _LEAST, _MOST = 0.01, 0.99
-_SEVERITY = (BIASED, INCONCLUSIVE, FAIR)
 
 
 def annotate(labels: Source, assessment: Assessment) -> pd.DataFrame:
@@ -231,8 +230,9 @@ def _places(column: pa.ChunkedArray, known: Mapping[str, int]) -> IntArray:
 
 def _most_severe(gaps: pd.DataFrame, cells: Cells) -> Any:
     """Return the most severe finding about every labeler."""
-    rank = gaps["finding"].map(_SEVERITY.index).groupby(gaps["labeler"]).min()
-    return np.array([_SEVERITY[rank[name]] for name in cells.labelers], dtype=object)
+    findings = list(SEVERITY)
+    rank = gaps["finding"].map(SEVERITY).groupby(gaps["labeler"]).min()
+    return np.array([findings[rank[name]] for name in cells.labelers], dtype=object)
 
 
 def _p_positive(assessment: Assessment, cells: Cells) -> FloatArray:

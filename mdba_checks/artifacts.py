@@ -15,12 +15,12 @@ from typing import Any
 
 from mdba_checks.assessment import Assessment
 from mdba_checks.errors import MissingExtraError
-from mdba_checks.findings import INCONCLUSIVE
+from mdba_checks.findings import INCONCLUSIVE, by_severity
 from mdba_checks.report.forest import interval, signed
 from mdba_checks.report.markup import visible
 from mdba_checks.report.plots import png_data_uri
-from mdba_checks.report.words import CONSEQUENCES, by_severity, headline, next_steps
-from mdba_checks.verdict import Decision
+from mdba_checks.report.words import headline, next_steps, sentence
+from mdba_checks.verdict import CONSEQUENCES, Decision
 
 MOST_ROWS = 10_000  # of a table: a browser shows that many without trouble
 _ROWS_ON_PAGE = 15
@@ -97,7 +97,7 @@ def verdict_page(
     assessment = assessment.with_policy(decision.policy)
     parts = [
         f"# {plain(headline(assessment, decision))}",
-        f"{plain(CONSEQUENCES[decision.verdict])}",
+        f"{plain(sentence(CONSEQUENCES[decision.verdict]))}",
         _list(decision.reasons),
     ]
     if waiting:

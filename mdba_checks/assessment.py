@@ -143,6 +143,7 @@ class Assessment:
             policy,
             confidence=config.confidence,
             obstacles=obstacles(self._measures, policy),
+            estimator=config.estimator,
         )
         return replace(self, config=config, _table=table)
 
@@ -371,6 +372,7 @@ def _assessment(
         config.policy,
         confidence=config.confidence,
         obstacles=obstacles(measures, config.policy),
+        estimator=config.estimator,
     )
     summary = DataSummary(
         n_labels=len(data.labels),

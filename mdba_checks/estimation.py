@@ -85,6 +85,31 @@ class Estimation:
     fpr: FloatArray | None  # they turn a decision into the probability that yes is right
     rate_by_c: FloatArray | None = None  # (labelers, groups, c), where several c were asked for
 
+    def take(self, labelers: IntArray) -> Estimation:
+        """Return what is known about some labelers, in the order asked for."""
+        rows = self.n_labels.sum(axis=1)
+        ends = np.cumsum(rows)
+        g = self.g
+        if g is not None:
+            parts = [g[ends[each] - rows[each] : ends[each]] for each in labelers]
+            g = np.concatenate([g[:0], *parts])
+
+        def taken(array: FloatArray | None) -> FloatArray | None:
+            return None if array is None else array[labelers]
+
+        fidelity = self.fidelity
+        return Estimation(
+            {name: rates.take(labelers) for name, rates in self.rates.items()},
+            self.n_labels[labelers],
+            self.n_positive[labelers],
+            g,
+            self.gold_g,
+            fidelity and Fidelity(fidelity.auc[labelers], fidelity.brier[labelers]),
+            taken(self.tpr),
+            taken(self.fpr),
+            taken(self.rate_by_c),
+        )
+
 
 def estimate_rates(
     data: Data,
@@ -93,13 +118,16 @@ def estimate_rates(
     metric: Metric = "tpr",
     learner: Learner | None = None,
     pooled: Pooled | None = None,
+    shared: Shared | None = None,
+    only: IntArray | None = None,
     jobs: int = 1,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Estimation:
     """Estimate the rate of every labeler in every group with every estimator.
 
-    `pooled` is what `fit_pooled` returned for the same labels, to ask again with other gold.
+    `pooled` is what `fit_pooled` returned for the same labels, to ask again with other gold, and
+    `shared` what `fit_shared` did, to ask again about the labelers with the codes in `only`.
 
     The numbers do not depend on `jobs`: linear algebra and every fit use one thread, and work is
     spread over folds and buckets.
@@ -107,16 +135,17 @@ def estimate_rates(
     tell = progress or _silent
     run = _Run(data, tuple(estimators), metric, jobs, seed, tell)
     with threadpool_limits(limits=1, user_api="blas"):
-        shared = None
-        if any(each.needs_models for each in estimators):
+        if shared is None and any(each.needs_models for each in estimators):
             shared = run.shared_models(pooled or run.fit_pooled(learner or XGBoostLearner()))
         silver = {each.name: each.infer(data, seed) for each in estimators if each.infer}
         parts: list[Estimation] = []
-        tell("labelers", 0, len(data.labelers))
-        for part in run.parallel(lambda rows: run.bucket(rows, shared, silver), _buckets(data)):
+        total = len(data.labelers) if only is None else len(only)
+        tell("labelers", 0, total)
+        buckets = _buckets(data, only)
+        for part in run.parallel(lambda rows: run.bucket(rows, shared, silver), buckets):
             parts.append(part)
-            tell("labelers", sum(len(each.n_labels) for each in parts), len(data.labelers))
-    return _joined(parts)
+            tell("labelers", sum(len(each.n_labels) for each in parts), total)
+    return joined(parts)
 
 
 def fit_pooled(
@@ -134,12 +163,29 @@ def fit_pooled(
 
 
 @dataclass(frozen=True)
-class _Shared:
+class Shared:
     """What is fitted once and read by every bucket."""
 
     pooled: Pooled
     gold_fold: IntArray
     correctness: Correctness
+
+
+def fit_shared(
+    data: Data, *, jobs: int = 1, seed: int = 0, progress: Progress | None = None
+) -> Shared:
+    """Fit everything but the models of single labelers."""
+    with threadpool_limits(limits=1, user_api="blas"):
+        run = _Run(data, (), "tpr", jobs, seed, progress or _silent)
+        return run.shared_models(run.fit_pooled(XGBoostLearner()))
+
+
+def rows_of(data: Data, seed: int) -> Rows:
+    """Return the label rows with their folds."""
+    labels = data.labels
+    stratum = (labels.labeler.astype(np.int64) * len(data.groups) + labels.group) * 2
+    fold = assign_folds(labels.item, stratum + labels.decision, seed=seed)
+    return Rows(labels.labeler, labels.group, labels.decision, fold, labels.linear, labels.trees)
 
 
 @dataclass(frozen=True)
@@ -167,13 +213,8 @@ class _Run:
         return list(self.parallel(function, range(N_FOLDS)))
 
     def fit_pooled(self, learner: Learner) -> Pooled:
-        labels = self.data.labels
-        stratum = (labels.labeler.astype(np.int64) * self.n_groups + labels.group) * 2
-        fold = assign_folds(labels.item, stratum + labels.decision, seed=self.seed)
-        rows = Rows(
-            labels.labeler, labels.group, labels.decision, fold, labels.linear, labels.trees
-        )
-        chosen = _pool_sample(labels.labeler, self.seed)
+        rows = rows_of(self.data, self.seed)
+        chosen = pool_sample(rows.labeler, self.seed)
         self.tell("pooled models", 0, 1)
         pool, known = fit_pool(
             rows if chosen is None else rows.take(chosen),
@@ -186,9 +227,9 @@ class _Run:
         self.tell("pooled models", 1, 1)
         return Pooled(rows, pool, known if chosen is None else None)
 
-    def shared_models(self, pooled: Pooled) -> _Shared:
+    def shared_models(self, pooled: Pooled) -> Shared:
         gold = self.data.gold
-        gold_fold = _fold_of_gold(gold.item, self.data.labels.item, pooled.rows.fold)
+        gold_fold = fold_of_gold(gold.item, self.data.labels.item, pooled.rows.fold)
         items = Items(gold.group, gold.linear, gold.trees)
         by_fold = np.stack([pooled.pool.consensus(fold, items).T for fold in range(N_FOLDS)])
         correctness = fit_correctness(
@@ -200,10 +241,10 @@ class _Run:
             n_groups=self.n_groups,
             seed=self.seed,
         )
-        return _Shared(pooled, gold_fold, correctness)
+        return Shared(pooled, gold_fold, correctness)
 
     def bucket(
-        self, where: slice, shared: _Shared | None, silver: dict[str, FloatArray]
+        self, where: slice | IntArray, shared: Shared | None, silver: dict[str, FloatArray]
     ) -> Estimation:
         """Return what the estimators make of the labelers whose rows are `where`."""
         evidence = self.evidence(where, shared)
@@ -228,7 +269,7 @@ class _Run:
             _rate_by_c(self.estimators, asked),
         )
 
-    def evidence(self, where: slice, shared: _Shared | None) -> Evidence:
+    def evidence(self, where: slice | IntArray, shared: Shared | None) -> Evidence:
         labels, gold = self.data.labels, self.data.gold
         codes, place = np.unique(labels.labeler[where], return_inverse=True)
         group, item = labels.group[where], labels.item[where]
@@ -239,7 +280,10 @@ class _Run:
         if shared:
             pooled = shared.pooled
             rows = pooled.rows.take(where)
-            known = pooled.known.slice(where) if pooled.known else know(rows, pooled.pool)
+            if pooled.known and isinstance(where, slice):
+                known = pooled.known.slice(where)
+            else:
+                known = know(rows, pooled.pool)
             items = Items(gold.group, gold.linear, gold.trees)
             models = fit_models(rows, items, shared.gold_fold, pooled.pool, known)
             f, f_gold, spread = models.on_rows, models.on_gold, models.spread
@@ -256,12 +300,12 @@ class _Run:
             gold=GoldEvidence(gold.group, gold.correct, gold.item, gold.weight, gold_g),
             f_gold=f_gold,
             f_spread=spread,
-            complexity=_complexity(labels.linear.shape),
+            complexity=complexity(self.data),
             direct=_direct(item, gold.item) if shared else None,
         )
 
 
-def _right(rows: Rows, shared: _Shared) -> FloatArray:
+def _right(rows: Rows, shared: Shared) -> FloatArray:
     """Return g of label rows; the scores come from models that never saw the row's item."""
     g = np.empty(len(rows))
     for fold in range(N_FOLDS):
@@ -272,7 +316,7 @@ def _right(rows: Rows, shared: _Shared) -> FloatArray:
     return g
 
 
-def _pool_sample(labeler: IntArray, seed: int) -> IntArray | None:
+def pool_sample(labeler: IntArray, seed: int) -> IntArray | None:
     """Return the rows of a random choice of whole labelers; None when all rows are few enough."""
     if len(labeler) <= POOL_ROWS:
         return None
@@ -286,15 +330,16 @@ def _pool_sample(labeler: IntArray, seed: int) -> IntArray | None:
     return np.flatnonzero(chosen[labeler])
 
 
-def _fold_of_gold(gold_item: IntArray, item: IntArray, fold: IntArray) -> IntArray:
+def fold_of_gold(gold_item: IntArray, item: IntArray, fold: IntArray) -> IntArray:
     """Return the fold of every gold item that was labeled too, -1 for the others."""
     items, first = np.unique(item, return_index=True)
     place = np.minimum(np.searchsorted(items, gold_item), len(items) - 1)
     return np.where(items[place] == gold_item, fold[first[place]], -1)
 
 
-def _complexity(shape: tuple[int, int]) -> float:
-    rows, columns = shape
+def complexity(data: Data) -> float:
+    """Return by how much a boundary learned from all labels is off, up to a factor."""
+    rows, columns = data.labels.linear.shape
     return float(np.sqrt(columns / min(rows, POOL_ROWS)))
 
 
@@ -310,9 +355,18 @@ def _direct(item: IntArray, gold_item: IntArray) -> Direct | None:
     return Direct(row, order[np.repeat(first, count) + offset])
 
 
-def _buckets(data: Data) -> Iterator[slice]:
-    """Yield ranges of rows that hold whole labelers; which ones depends on the data alone."""
+def _buckets(data: Data, only: IntArray | None) -> Iterator[slice | IntArray]:
+    """Yield rows that hold whole labelers; which ones depends on the data alone."""
     counts = np.bincount(data.labels.labeler, minlength=len(data.labelers))
+    if only is not None:
+        index = np.flatnonzero(np.isin(data.labels.labeler, only))
+        for part in _ranges(data, counts[np.sort(only)]):
+            yield index[part]
+        return
+    yield from _ranges(data, counts)
+
+
+def _ranges(data: Data, counts: IntArray) -> Iterator[slice]:
     most = max(1, _BUCKET_GOLD // len(data.gold.group))
     begin = end = labelers = 0
     for count in counts:
@@ -349,7 +403,8 @@ def _rate_by_c(estimators: Iterable[Estimator], evidence: Evidence) -> FloatArra
     return None
 
 
-def _joined(parts: list[Estimation]) -> Estimation:
+def joined(parts: list[Estimation]) -> Estimation:
+    """Return several parts as one, labelers in the order of the parts."""
     first = parts[0]
     rates = {}
     for name in first.rates:

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mdba_checks.config import Metric, Policy
+from mdba_checks.config import EstimatorName, Metric, Policy
 from mdba_checks.inference import adjust, p_values
 
 BIASED, FAIR, INCONCLUSIVE = "biased", "fair", "inconclusive"
 EVERYONE_ELSE = "everyone else"
+SEVERITY = {BIASED: 0, INCONCLUSIVE: 1, FAIR: 2}
 
 _DOING: dict[Metric, tuple[str, str]] = {
     "tpr": ("yes", "yes"),
@@ -22,16 +23,34 @@ _DOING: dict[Metric, tuple[str, str]] = {
 }
 
 
-def meaning(metric: Metric) -> str:
-    """Return what a metric counts, in words.
+def meaning(metric: Metric, estimator: EstimatorName = "mdba_dr") -> str:
+    """Return what is counted, in words.
 
     Examples
     --------
     >>> meaning("fpr")
     'says yes where no is right'
+    >>> meaning("tpr", "selection_rate")
+    'says yes'
     """
     said, right = _DOING[metric]
+    if estimator == "selection_rate":
+        return f"says {said}"
     return f"says {said} where {right} is right"
+
+
+def by_severity(gaps: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows sorted: biased, inconclusive, fair, and the larger gap first within each.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"finding": ["fair", "biased", "biased"], "gap": [0.0, 0.2, -0.4]})
+    >>> by_severity(rows)["gap"].tolist()
+    [-0.4, 0.2, 0.0]
+    """
+    size = gaps["gap"].abs().fillna(-1.0)
+    keys = pd.DataFrame({"finding": gaps["finding"].map(SEVERITY), "size": -size})
+    return gaps.loc[keys.sort_values(["finding", "size"], kind="stable").index]
 
 
 def judge(
@@ -40,6 +59,7 @@ def judge(
     *,
     confidence: float,
     obstacles: Sequence[str],
+    estimator: EstimatorName = "mdba_dr",
 ) -> pd.DataFrame:
     """Return `gaps` with `p_value`, `finding` and `reason` under a policy.
 
@@ -69,24 +89,25 @@ def judge(
         [blocked, biased, fair], [INCONCLUSIVE, BIASED, FAIR], INCONCLUSIVE
     )
     judged["reason"] = [
-        obstacle or _reason(row, policy, confidence, len(gaps))
+        obstacle or _reason(row, policy, confidence, len(gaps), estimator)
         for obstacle, row in zip(obstacles, judged.itertuples(index=False), strict=True)
     ]
     return judged
 
 
-def _reason(row: Any, policy: Policy, confidence: float, n_tests: int) -> str:
+def _reason(
+    row: Any, policy: Policy, confidence: float, n_tests: int, estimator: EstimatorName
+) -> str:
     limit = f"±{policy.max_gap:g}"
     if policy.decide_on == "estimate":
         place = "beyond" if row.finding == BIASED else "within"
         return f"the estimate {row.gap:+.3f} is {place} {limit} (uncertainty not considered)"
     interval = f"the {confidence:.0%} interval {row.ci_low:+.3f} to {row.ci_high:+.3f}"
     if row.finding == BIASED:
-        more = "less" if row.gap < 0 else "more"
+        size = f"{100 * abs(row.gap):.0f} points {'less' if row.gap < 0 else 'more'} often"
         return (
-            f"{meaning(row.metric)} {100 * abs(row.gap):.0f} points {more} often for {row.group} "
-            f"({row.rate:.0%}) than for {row.reference} ({row.rate_reference:.0%}); "
-            f"{interval} lies beyond {limit}"
+            f"{meaning(row.metric, estimator)} {size} for {row.group} ({row.rate:.0%}) "
+            f"than for {row.reference} ({row.rate_reference:.0%}); {interval} lies beyond {limit}"
         )
     if row.finding == FAIR:
         return f"{interval} lies within {limit}"

@@ -18,6 +18,13 @@ from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE
 
 Verdict = Literal["pass", "annotate", "quarantine", "block", "inconclusive"]
 
+CONSEQUENCES: dict[Verdict, str] = {
+    "pass": "these labels may train a model.",
+    "annotate": "these labels may be used by training that takes the findings into account.",
+    "quarantine": "these labels may be used without the rows of the biased labelers.",
+    "block": "these labels must not train a model as they are.",
+    "inconclusive": "stopped, because the evidence does not decide it.",
+}
 _SHOWN = 3
 
 

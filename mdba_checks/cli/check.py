@@ -233,6 +233,24 @@ def check(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    junit_file: Annotated[
+        str | None,
+        typer.Option(
+            "--junit",
+            metavar="FILE",
+            help="Write a JUnit report: one test case per labeler and group.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="What is printed: text, or github, with annotations for pull requests.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = "text",
     every: Annotated[bool, flag("--all", "Show all labelers, not only the first 25.")] = False,
     force: Force = False,
     quiet: Quiet = False,
@@ -243,6 +261,7 @@ def check(
     Exit codes: 0 passed (or annotated, or quarantined, as asked), 1 blocked,
     2 bad usage or bad input, 3 stopped because the evidence does not decide it.
     """
+    from mdba_checks.cli.ci import refuse_format, text_only, write_annotations
     from mdba_checks.cli.outgoing import refuse, send
     from mdba_checks.errors import InputError
     from mdba_checks.files import check_target, write_whole
@@ -276,7 +295,8 @@ def check(
     )
     inputs = [*map(_file_of, (labels, gold)), *([Path(config)] if config else [])]
     to_stdout = json_file == "-"
-    named = (None if to_stdout else json_file, report_file, mapping, output)
+    refuse_format(form, json_to_stdout=to_stdout)
+    named = (None if to_stdout else json_file, report_file, junit_file, mapping, output)
     targets = [each for each in named if each]
     resolved = [check_target(target, force=force, inputs=inputs) for target in targets]
     for number, target in enumerate(targets):
@@ -306,8 +326,14 @@ def check(
         from mdba_checks.report import write_report
 
         write_report(report_file, assessment, decision, force=force, inputs=inputs)
+    if junit_file:
+        from mdba_checks.ci_formats import junit
+
+        write_whole(junit_file, junit(assessment, decision), force=force, inputs=inputs)
     if not quiet and not to_stdout:
-        show_result(screen(), assessment, decision, every=every, files=sent.lines)
+        with text_only(form):
+            show_result(screen(), assessment, decision, every=every, files=sent.lines)
+    write_annotations(form, labels, assessment, decision)
     return EXIT_CODES[decision.verdict]
 
 

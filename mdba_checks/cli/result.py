@@ -8,10 +8,10 @@ import pandas as pd
 from rich.text import Text
 
 from mdba_checks.assessment import Assessment
-from mdba_checks.cli.table import MAX_ROWS, STYLES, by_severity, labeler_table
+from mdba_checks.cli.table import MAX_ROWS, STYLES, labeler_table
 from mdba_checks.cli.terminal import Screen
-from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE, meaning
-from mdba_checks.verdict import Decision, Verdict
+from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE, by_severity, meaning
+from mdba_checks.verdict import CONSEQUENCES, Decision, Verdict
 
 EXIT_CODES: dict[Verdict, int] = {
     "pass": 0,
@@ -27,13 +27,6 @@ _VERDICT_STYLES: dict[Verdict, str] = {
     "quarantine": STYLES[INCONCLUSIVE],
     "block": STYLES[BIASED],
     "inconclusive": STYLES[INCONCLUSIVE],
-}
-_MEANINGS: dict[Verdict, str] = {
-    "pass": "these labels may train a model.",
-    "annotate": "these labels may be used by training that takes the findings into account.",
-    "quarantine": "these labels may be used without the rows of the biased labelers.",
-    "block": "these labels must not train a model as they are.",
-    "inconclusive": "stopped, because the evidence does not decide it.",
 }
 _MANY = 6
 
@@ -91,7 +84,7 @@ def _header(assessment: Assessment, gaps: pd.DataFrame) -> tuple[str, str]:
         f"{_count(data.n_gold, 'gold item')}; groups: {_some(data.groups)}"
     )
     asked = (
-        f"{config.metric} ({meaning(config.metric)}) compared with {reference}; "
+        f"{config.metric} ({meaning(config.metric, config.estimator)}) compared with {reference}; "
         f"estimator {config.estimator}, {config.confidence:.0%} intervals, "
         f"tolerated ±{config.policy.max_gap:g}"
     )
@@ -128,7 +121,7 @@ def _silent_rows(gaps: pd.DataFrame) -> list[str]:
 def _verdict(verdict: Verdict) -> Text:
     line = Text("Verdict: ")
     line.append(verdict.upper(), style=_VERDICT_STYLES[verdict])
-    return line.append(f" - {_MEANINGS[verdict]}")
+    return line.append(f" - {CONSEQUENCES[verdict]}")
 
 
 def _next_steps(verdict: Verdict, assessment: Assessment, gaps: pd.DataFrame) -> list[str]:

@@ -22,27 +22,10 @@ from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE
 STYLES = {BIASED: "bold red", INCONCLUSIVE: "yellow", FAIR: "green"}
 MAX_ROWS = 25
 
-_SEVERITY = {BIASED: 0, INCONCLUSIVE: 1, FAIR: 2}
 _MIN_BAR, _MAX_BAR = 11, 61
 _MIN_NAME = 6
 _ROOMY = 100  # from this width on, columns stand further apart
 _TO_THE_RIGHT = ("gap", "truth")
-
-
-def by_severity(gaps: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows sorted: biased, inconclusive, fair, and the larger gap first within each.
-
-    Examples
-    --------
-    >>> rows = pd.DataFrame({"finding": ["fair", "biased", "biased"], "gap": [0.0, 0.2, -0.4]})
-    >>> by_severity(rows)["gap"].tolist()
-    [-0.4, 0.2, 0.0]
-    """
-    keys = pd.DataFrame(
-        {"finding": gaps["finding"].map(_SEVERITY), "size": -gaps["gap"].abs()}, index=gaps.index
-    )
-    order = keys.sort_values(["finding", "size"], kind="stable", na_position="last").index
-    return gaps.loc[order]
 
 
 @dataclass(frozen=True)

@@ -124,8 +124,14 @@ class Rates:
     @classmethod
     def joined(cls, parts: Sequence[Rates]) -> Rates:
         """Return the rates of several buckets of labelers as one."""
-        arrays = ("rate", "own_variance", "gold_influence", "mass", "allowance")
         together = {
-            name: np.concatenate([getattr(part, name) for part in parts]) for name in arrays
+            name: np.concatenate([getattr(part, name) for part in parts]) for name in PER_LABELER
         }
         return cls(**together, model_error=parts[0].model_error)
+
+    def take(self, labelers: IntArray) -> Rates:
+        """Return the rates of some labelers."""
+        return replace(self, **{name: getattr(self, name)[labelers] for name in PER_LABELER})
+
+
+PER_LABELER = ("rate", "own_variance", "gold_influence", "mass", "allowance")  # arrays of `Rates`

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from mdba_checks.config import MISSING_VALUES
 from mdba_checks.tables import Source, read_table
@@ -84,11 +85,12 @@ def look_at(source: Source) -> tuple[Column, ...]:
 
 def _describe(name: str, column: pa.ChunkedArray) -> Column:
     kind = kind_of(column.type)
-    if kind is Kind.OTHER:
+    if kind not in (Kind.TEXT, Kind.NUMBER):
         return Column(name, kind, len(column), 0, ())
-    names = as_names(column).dictionary
-    values = sorted(names.slice(0, _MOST_GROUPS).to_pylist())
-    return Column(name, kind, len(column), len(names), tuple(values))
+    count = pc.count_distinct(column).as_py()
+    # Spelling a million measurements would take long, and nobody wants to see them.
+    values = sorted(as_names(column).dictionary.to_pylist()) if count <= _MOST_GROUPS else ()
+    return Column(name, kind, len(column), count, tuple(values))
 
 
 def suggest(
@@ -110,7 +112,11 @@ def suggest(
     --------
     >>> import pandas as pd
     >>> labels = pd.DataFrame(
-    ...     {"recruiter": ["ann", "bob"] * 10, "sex": ["f", "m", "m", "f"] * 5, "invited": [0, 1] * 10}
+    ...     {
+    ...         "recruiter": ["ann", "bob"] * 10,
+    ...         "sex": ["f", "m", "m", "f"] * 5,
+    ...         "invited": [0, 1] * 10,
+    ...     }
     ... )
     >>> suggest(look_at(labels))
     Suggestion(labeler='recruiter', label='invited', group='sex', gold=None, item=None)

@@ -62,14 +62,29 @@ class XGBoostLearner:
             data,
             num_boost_round=self.trees,
         )
-        return _FittedBooster(booster, list(types))
+        return FittedBooster(booster, list(types))
 
 
-class _FittedBooster:
+class FittedBooster:
+    """Fitted trees; they can be written down and read back."""
+
     def __init__(self, booster: Any, types: list[str]) -> None:
         self._booster, self._types = booster, types
 
+    @classmethod
+    def from_bytes(cls, raw: bytes, types: Sequence[str]) -> FittedBooster:
+        """Read what `to_bytes` returned."""
+        import xgboost
+
+        booster = xgboost.Booster({"nthread": 1}, model_file=bytearray(raw))
+        return cls(booster, list(types))
+
+    def to_bytes(self) -> bytes:
+        """Return the trees as UBJSON, which holds numbers and texts and nothing that could run."""
+        return bytes(self._booster.save_raw("ubj"))
+
     def logit(self, columns: FloatArray) -> FloatArray:
+        """Return one logit per row."""
         import xgboost
 
         data = xgboost.DMatrix(

@@ -124,7 +124,7 @@ def fit_pool(
     own = fit_own_rules(rows, rule, rate)
     logits = _rule_logits(rows, rule, own)
     columns = _row_columns(rows, own, logits, linear=learner.linear)
-    types = (*tree_types, "c", *("q" for _ in range(2 + len(PULLS))))
+    types = learner_types(tree_types)
 
     def fit_learner(fold: int) -> Fitted:
         train = np.flatnonzero(rows.fold != fold)
@@ -189,6 +189,11 @@ def learner_columns(
     columns[..., base.shape[1] + 1 : -1] = rule_logits
     columns[..., -1] = rate
     return columns.reshape(n_labelers * n_items, -1)
+
+
+def learner_types(tree_types: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what the columns of `learner_columns` hold: numbers, 'q', or categories, 'c'."""
+    return (*tree_types, "c", *("q" for _ in range(2 + len(PULLS))))
 
 
 def _positive_rate(rows: Rows, n_groups: int, held_out: int) -> FloatArray:

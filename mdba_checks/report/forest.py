@@ -13,9 +13,9 @@ from typing import Any
 
 import pandas as pd
 
-from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE
+from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE, by_severity
 from mdba_checks.report.markup import Html, join, tag, visible
-from mdba_checks.report.words import by_severity, each_row, listed
+from mdba_checks.report.words import each_row, listed
 
 MAX_ROWS = 60
 

@@ -25,12 +25,12 @@ from mdba_checks import __version__
 from mdba_checks.assessment import Assessment
 from mdba_checks.diagnostics import Diagnostic
 from mdba_checks.files import write_whole
-from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE
+from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE, SEVERITY
 from mdba_checks.report import words
 from mdba_checks.report.forest import MAX_ROWS, forest
 from mdba_checks.report.labelers import LEVELS, badge, labelers_section
 from mdba_checks.report.markup import Html, join, tag
-from mdba_checks.verdict import Decision
+from mdba_checks.verdict import CONSEQUENCES, Decision
 
 _PACKAGES = ("numpy", "pandas", "scikit-learn", "xgboost")
 _PLAN_ROWS = 30
@@ -189,12 +189,12 @@ def _security_policy() -> str:
 
 def _verdict(judged: Assessment, decision: Decision, title: str) -> Html:
     counts = words.count_labelers(judged.gaps)
-    tiles = [tag("li", tag("strong", f"{counts[each]:,}"), badge(each)) for each in words.SEVERITY]
+    tiles = [tag("li", tag("strong", f"{counts[each]:,}"), badge(each)) for each in SEVERITY]
     return tag(
         "header",
         tag("p", title, class_="title"),
         tag("h1", words.headline(judged, decision)),
-        tag("p", words.CONSEQUENCES[decision.verdict], class_="consequence"),
+        tag("p", words.sentence(CONSEQUENCES[decision.verdict]), class_="consequence"),
         tag("ul", *tiles, class_="tiles", aria_label="Labelers by finding"),
         tag("h2", "Why"),
         _list(decision.reasons),

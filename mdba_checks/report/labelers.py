@@ -16,9 +16,10 @@ import pandas as pd
 
 from mdba_checks.assessment import Assessment
 from mdba_checks.diagnostics import Diagnostic, Level
+from mdba_checks.findings import SEVERITY, by_severity
 from mdba_checks.report.forest import interval, short, signed
 from mdba_checks.report.markup import Html, join, tag
-from mdba_checks.report.words import SEVERITY, by_severity, each_row, rate, sentence
+from mdba_checks.report.words import each_row, rate, sentence
 
 MAX_ROWS = 5_000  # a file that no browser opens helps nobody; the rest is in the JSON record
 

@@ -22,9 +22,9 @@ from scipy.stats import norm
 from mdba_checks.arrays import FloatArray
 from mdba_checks.config import Policy
 from mdba_checks.errors import InputError, MissingExtraError
-from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE
+from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE, SEVERITY, by_severity
 from mdba_checks.report.forest import COLOURS, short
-from mdba_checks.report.words import SEVERITY, by_severity, each_row, rate
+from mdba_checks.report.words import each_row, rate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,10 +14,8 @@ import pandas as pd
 
 from mdba_checks.assessment import Assessment
 from mdba_checks.config import CheckConfig, EstimatorName, Metric, Policy
-from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE
+from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE, SEVERITY
 from mdba_checks.verdict import Decision, Verdict
-
-SEVERITY = {BIASED: 0, INCONCLUSIVE: 1, FAIR: 2}
 
 VERDICTS: dict[Verdict, str] = {
     "pass": "Passed",
@@ -25,13 +23,6 @@ VERDICTS: dict[Verdict, str] = {
     "quarantine": "Quarantined",
     "block": "Blocked",
     "inconclusive": "Undecided",
-}
-CONSEQUENCES: dict[Verdict, str] = {
-    "pass": "These labels may train a model.",
-    "annotate": "These labels may be used by training that takes the findings into account.",
-    "quarantine": "These labels may be used without the rows of the biased labelers.",
-    "block": "These labels must not train a model as they are.",
-    "inconclusive": "The labels were stopped, because the evidence does not decide it.",
 }
 _RATES: dict[Metric, tuple[str, str]] = {
     "tpr": ("true positive rate", "of 100 items where yes is right, how many get a yes"),
@@ -152,13 +143,6 @@ NOT_SAID = (
 def each_row(gaps: pd.DataFrame) -> list[Any]:
     """Return the rows as tuples with named fields."""
     return list(gaps.itertuples(index=False))
-
-
-def by_severity(gaps: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows sorted: biased, inconclusive, fair; the larger gap first within each."""
-    size = gaps["gap"].abs().fillna(-1.0)
-    keys = pd.DataFrame({"finding": gaps["finding"].map(SEVERITY), "size": -size})
-    return gaps.loc[keys.sort_values(["finding", "size"], kind="stable").index]
 
 
 def count_labelers(gaps: pd.DataFrame) -> dict[str, int]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from mdba_checks.arrays import FloatArray, IntArray
 from mdba_checks.config import CheckConfig
-from mdba_checks.tables.encoding import encode
+from mdba_checks.tables.encoding import Encoding, encode
 from mdba_checks.tables.features import choose_features
 from mdba_checks.tables.hashing import content_hash, row_fingerprints
 from mdba_checks.tables.reading import Source, read_table
@@ -44,6 +44,9 @@ class LabelRows:
         float64 (rows, columns): standardised numbers, missing indicators, one-hot categories.
     position
         Where the row stands in the input table.
+    mark
+        A fingerprint of features, group and decision; the same in every table with the same
+        `Data.encoding.key`.
     """
 
     labeler: IntArray
@@ -53,6 +56,7 @@ class LabelRows:
     trees: FloatArray
     linear: FloatArray
     position: IntArray
+    mark: IntArray
 
     def __len__(self) -> int:
         return len(self.decision)
@@ -92,6 +96,8 @@ class Data:
         Names, sorted; codes in `labels` and `gold` point into them.
     tree_types
         ``"q"`` or ``"c"`` per column of `trees`, as XGBoost's ``feature_types`` wants it.
+    encoding
+        How features became columns.
     messages
         What the user should know: columns left out and why, rows dropped.
     labels_hash, gold_hash
@@ -104,6 +110,8 @@ class Data:
         The name of the reference group, None for "everyone else".
     has_items
         Whether an item column tells which rows are about the same thing.
+    item_names
+        Item codes below its length point into it; None unless `load` was told to keep names.
     """
 
     labels: LabelRows
@@ -112,6 +120,7 @@ class Data:
     groups: tuple[str, ...]
     features: tuple[str, ...]
     tree_types: tuple[str, ...]
+    encoding: Encoding
     messages: tuple[str, ...]
     labels_hash: str
     gold_hash: str
@@ -119,10 +128,15 @@ class Data:
     n_dropped: int
     reference: str | None = None
     has_items: bool = False
+    item_names: pa.StringArray | None = None
 
 
-def load(labels: Source, gold: Source, config: CheckConfig) -> Data:
+def load(
+    labels: Source, gold: Source, config: CheckConfig, *, keep_item_names: bool = False
+) -> Data:
     """Read, validate and encode labels and gold.
+
+    Names of items take memory, so they are kept only where items must be known in another run.
 
     Raises
     ------
@@ -168,7 +182,7 @@ def load(labels: Source, gold: Source, config: CheckConfig) -> Data:
         _names(tables[0], columns.label), _names(tables[1], columns.gold), config
     )
     check_gold(correct, config)
-    items = _items(tables, roles, messages)
+    item_names, items = _items(tables, roles, messages)
     features, about = choose_features(tables[0], tables[1], roles.names, config)
     messages += about
     tables.clear()  # all that is needed is in arrays now, and the tables are large
@@ -193,6 +207,7 @@ def load(labels: Source, gold: Source, config: CheckConfig) -> Data:
             trees=encoded.trees[0],
             linear=encoded.linear[0],
             position=kept[0][orders[0]],
+            mark=marks[0][orders[0]],
         ),
         gold=GoldRows(
             group=group[1][orders[1]].astype(np.int16),
@@ -207,6 +222,7 @@ def load(labels: Source, gold: Source, config: CheckConfig) -> Data:
         groups=tuple(groups),
         features=tuple(feature.name for feature in features),
         tree_types=encoded.tree_types,
+        encoding=encoded.encoding,
         messages=tuple(messages),
         labels_hash=hashes[0],
         gold_hash=hashes[1],
@@ -214,6 +230,7 @@ def load(labels: Source, gold: Source, config: CheckConfig) -> Data:
         n_dropped=n_dropped,
         reference=reference,
         has_items=roles.item is not None,
+        item_names=item_names if keep_item_names else None,
     )
 
 
@@ -239,14 +256,16 @@ def _names(table: pa.Table, name: str) -> pa.DictionaryArray:
     return as_names(table.column(name))
 
 
-def _items(tables: list[pa.Table], roles: Roles, messages: list[str]) -> list[IntArray]:
-    """Return item codes in row order, shared between the tables; -1 where there is no item."""
+def _items(
+    tables: list[pa.Table], roles: Roles, messages: list[str]
+) -> tuple[pa.StringArray, list[IntArray]]:
+    """Return item names and codes in row order, shared by the tables; -1 where there is no item."""
     codes: list[IntArray] = [np.full(table.num_rows, -1, dtype=np.int64) for table in tables]
     known = [(0, roles.item, "labels"), (1, roles.gold_item, "gold")]
     used = [(place, name, where) for place, name, where in known if name is not None]
     if not used:
-        return codes
-    _, unified = unify(*(_names(tables[place], name) for place, name, _ in used))
+        return pa.array([], pa.string()), codes
+    names, unified = unify(*(_names(tables[place], name) for place, name, _ in used))
     for (place, name, where), own in zip(used, unified, strict=True):
         codes[place] = own.astype(np.int64)
         alone = int((own < 0).sum())
@@ -255,7 +274,7 @@ def _items(tables: list[pa.Table], roles: Roles, messages: list[str]) -> list[In
                 f"{where}: {alone} rows have no value in column {name!r}: each counts as an item "
                 "of its own"
             )
-    return codes
+    return names, codes
 
 
 def _numbered(items: list[IntArray], orders: tuple[IntArray, IntArray]) -> list[IntArray]:

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from mdba_checks.cli.progress import _Log
-from mdba_checks.cli.table import Scale, bar, by_severity, labeler_table
+from mdba_checks.cli.table import Scale, bar, labeler_table
 from mdba_checks.cli.terminal import Screen, printable, screen, shorten
+from mdba_checks.findings import by_severity
 
 HOSTILE = ["[red]x[/red]", "\x1b[31mred\x1b[0m", "two\nlines", "\u202egnp.exe", "a\tb\rc", "=1+1"]
 

@@ -1,0 +1,55 @@
+"""What a check prints on a build server, where some lines are commands."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mdba_checks.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from mdba_checks.assessment import Assessment
+    from mdba_checks.verdict import Decision
+
+FORMATS = ("text", "github")
+
+
+def refuse_format(name: str, *, json_to_stdout: bool) -> None:
+    """Refuse a form that does not exist, or that would mix with JSON."""
+    if name not in FORMATS:
+        raise InputError(f"--format is {name!r}.{did_you_mean(name, FORMATS)}")
+    if name == "github" and json_to_stdout:
+        raise InputError("--format github and --json - both write to stdout: give --json a file")
+
+
+@contextmanager
+def text_only(form: str) -> Iterator[None]:
+    """Keep GitHub's runner from obeying what is printed meanwhile: names come from the data."""
+    from mdba_checks.cli.terminal import write_stdout
+
+    if form != "github":
+        yield
+        return
+    token = secrets.token_hex(16)
+    write_stdout(f"::stop-commands::{token}\n")
+    try:
+        yield
+    finally:
+        write_stdout(f"::{token}::\n")
+
+
+def write_annotations(form: str, labels: str, assessment: Assessment, decision: Decision) -> None:
+    """Print the annotations that a form has; plain text has none."""
+    if form != "github":
+        return
+    from mdba_checks.ci_formats import github_annotations
+    from mdba_checks.cli.terminal import screen, write_stdout
+
+    # Annotations belong to files of the repository: what is elsewhere cannot be pointed at.
+    inside = not Path(labels).is_absolute() and Path(labels).is_file()
+    lines = github_annotations(assessment, decision, file=labels if inside else None)
+    clean = screen().clean
+    write_stdout("".join(f"{clean(line)}\n" for line in lines))
