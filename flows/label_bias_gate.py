@@ -15,6 +15,7 @@ from typing import Any
 from prefect import flow
 from prefect.states import Completed, Failed, State
 
+from mdba_checks.artifacts import in_a_row, question
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
 from mdba_checks.tables import source_name
@@ -79,14 +80,14 @@ def label_bias_gate(
     prints = fingerprint(labels, gold, values)
     kept = assess_labels(labels, gold, values, prints)
     record = decide(kept, policy)
-    outcome, message = OUTCOMES[record["verdict"]], " ".join(record["reasons"])
+    outcome, message = OUTCOMES[record["verdict"]], in_a_row(record["reasons"])
 
     approval = None
     if outcome in STOPPED and settings.policy.on_block == "approve":
         wait = settings.policy.approval_timeout
         publish_verdict(kept, policy, source=source, waiting=duration(wait))
         approval = ask_person(
-            f"**{source}** was stopped: {record['verdict']}. {message}",
+            question(source, record["verdict"], record["reasons"]),
             # An answer counts for this content, these settings and this verdict only.
             key=digest([prints, values, record["verdict"]])[:16],
             timeout=wait,
@@ -100,15 +101,17 @@ def label_bias_gate(
             message = f"{outcome} by {approval['name']}: {approval['reason']}. {message}"
 
     files: dict[str, Any] = {}
+    refused = ""
     if output is not None and outcome not in STOPPED:
         files = write_outputs(labels, gold, kept, policy, output, approval=approval, force=force)
-        if "refused" in files:
-            outcome, message = "blocked", files.pop("refused")
-    publish_verdict(kept, policy, source=source, approval=approval, outputs=files)
+        refused = files.pop("refused", "")
+        if refused:
+            outcome, message = "blocked", refused
+    publish_verdict(kept, policy, source=source, approval=approval, refused=refused, outputs=files)
     result = {
         "outcome": outcome,
         "verdict": record["verdict"],
-        "reasons": record["reasons"],
+        "message": message,
         "released": "",
         **files,
         "approval": approval,

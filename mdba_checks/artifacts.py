@@ -26,6 +26,7 @@ MOST_ROWS = 10_000  # of a table: a browser shows that many without trouble
 _ROWS_ON_PAGE = 15
 _PLOT_ROWS = 30
 _BAR = 25  # characters
+_BY_A_PERSON = {"release": "Released", "quarantine": "Quarantined", "block": "Blocked"}
 # What means something in markdown: markup anywhere, addresses that become links by themselves, and
 # what makes a list, a heading or a rule at the beginning of a line.
 _MEANS_SOMETHING = re.compile(r"[\\`*_{}\[\]()|~!@#]|:(?=//)|(?<=www)\.|^[-+=]|(?<=^\d)[.)]")
@@ -68,6 +69,7 @@ def verdict_page(
     source: str = "",
     waiting: str = "",
     approval: Mapping[str, Any] | None = None,
+    refused: str = "",
     outputs: Mapping[str, str] | None = None,
 ) -> str:
     """Return the verdict in markdown: the sentence, the reasons, the plot and what it rests on.
@@ -82,6 +84,8 @@ def verdict_page(
         How long a person can still decide, such as "24 hours".
     approval
         What a person decided: ``decision``, ``name``, ``reason``, ``decided_at``.
+    refused
+        Why nothing left the gate all the same: what a quarantine leaves may not pass either.
     outputs
         Files that were written, by what they are.
 
@@ -95,18 +99,21 @@ def verdict_page(
     # Blocked: 1 of 2 labelers treats women and men differently by more than 10 percentage points.
     """
     assessment = assessment.with_policy(decision.policy)
-    parts = [
-        f"# {plain(headline(assessment, decision))}",
-        f"{plain(sentence(CONSEQUENCES[decision.verdict]))}",
-        _list(decision.reasons),
-    ]
+    title = headline(assessment, decision)
+    below = plain(sentence(CONSEQUENCES[decision.verdict]))
+    if approval:
+        title = f"{_BY_A_PERSON[approval['decision']]} by a person. The check said: {title}"
+        below = approval_section(approval)
+    if refused:
+        title = f"Blocked: {refused}"
+        below = approval_section(approval) if approval else ""
+    parts = [f"# {plain(title)}", below]
+    parts.append(_list(decision.reasons))
     if waiting:
         parts.append(
             f"**A person can decide, for {plain(waiting)} from now**: resume this run and choose "
             "release, quarantine or block. Without a decision by then, the labels are blocked."
         )
-    if approval:
-        parts.append(approval_section(approval))
     plot = _plot(assessment)
     parts += [
         plot,
@@ -117,6 +124,30 @@ def verdict_page(
         _facts(assessment, source, outputs or {}),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def question(source: str, verdict: str, reasons: Iterable[str]) -> str:
+    """Return what a person is asked about labels that were stopped, in markdown.
+
+    Examples
+    --------
+    >>> print(question("labels.csv", "block", ["1 labeler is biased"]))
+    **labels.csv** was stopped: block
+    <BLANKLINE>
+    - 1 labeler is biased
+    """
+    return f"**{plain(source)}** was stopped: {plain(verdict)}\n\n{_list(reasons)}"
+
+
+def in_a_row(reasons: Iterable[str]) -> str:
+    """Return reasons as sentences in one line.
+
+    Examples
+    --------
+    >>> in_a_row(["1 labeler is biased", "2 are undecided."])
+    '1 labeler is biased. 2 are undecided.'
+    """
+    return " ".join(reason if reason.endswith(".") else f"{reason}." for reason in reasons)
 
 
 def approval_section(approval: Mapping[str, Any]) -> str:
@@ -212,12 +243,12 @@ def training_page(
         f"| {plain(row['group'])} | {_share(row['tpr'])} | {_share(row['fpr'])} | {row['n_gold']} |"
         for row in rates
     ]
-    kept = f", kept in {plain(model)}" if model else ""
+    kept = f" The model is in {plain(model)}." if model else ""
     return "\n".join(
         [
             f"# A model trained on {plain(source)}",
             "",
-            f"Target: {plain(target)} labels{kept}. Judged on the gold items, by group:",
+            f"Target: {plain(target)} labels.{kept} Judged on the gold items, by group:",
             "",
             "| group | true positive rate | false positive rate | gold items |",
             "| --- | --- | --- | --- |",
@@ -303,7 +334,9 @@ def _facts(assessment: Assessment, source: str, outputs: Mapping[str, str]) -> s
     }
     rows = [f"| {plain(name)} | {plain(value)} |" for name, value in facts.items()]
     notes = _list(assessment.messages)
-    return "\n".join(["| | |", "| --- | --- |", *rows]) + (f"\n\n{notes}" if notes else "")
+    return "\n".join(["| what | value |", "| --- | --- |", *rows]) + (
+        f"\n\n{notes}" if notes else ""
+    )
 
 
 def _list(lines: Iterable[str]) -> str:

@@ -23,6 +23,7 @@ from mdba_checks.diagnostics import (
     measure,
     obstacles,
 )
+from mdba_checks.errors import InputError
 from mdba_checks.estimation import Estimation, Pooled, Progress, estimate_rates
 from mdba_checks.estimators import Estimator, estimator
 from mdba_checks.findings import EVERYONE_ELSE, judge
@@ -34,6 +35,7 @@ from mdba_checks.tables import Data, Source, load
 
 if TYPE_CHECKING:
     from mdba_checks.report.plots import Plots
+    from mdba_checks.store import Store
     from mdba_checks.verdict import Decision
 
 GAP_COLUMNS = (
@@ -232,6 +234,7 @@ def assess(
     config: CheckConfig | None = None,
     *,
     learner: Any = None,
+    store: Store | str | Path | None = None,
     progress: Progress | None = None,
 ) -> Assessment:
     """Estimate how differently every labeler treats the groups.
@@ -245,6 +248,9 @@ def assess(
         Columns, method and policy.
     learner
         A scikit-learn classifier to use inside the labeler models instead of XGBoost.
+    store
+        A folder that keeps finished fits (see `mdba_checks.store`): when the same is asked again,
+        only labelers whose rows changed are fitted.
     progress
         Called with (stage, done, total) while models are fitted.
 
@@ -258,7 +264,13 @@ def assess(
     """
     config = config or CheckConfig()
     return assess_with(
-        labels, gold, config, [config.estimator], learner=learner, progress=progress
+        labels,
+        gold,
+        config,
+        [config.estimator],
+        learner=learner,
+        store=store,
+        progress=progress,
     )[config.estimator]
 
 
@@ -269,15 +281,16 @@ def assess_with(
     estimators: list[EstimatorName],
     *,
     learner: Any = None,
+    store: Store | str | Path | None = None,
     progress: Progress | None = None,
 ) -> dict[EstimatorName, Assessment]:
     """Assess with several estimators; the labeler models are fitted once for all of them."""
     if progress:
         progress("reading", 0, 1)
-    data = load(labels, gold, config)
+    data = load(labels, gold, config, keep_item_names=store is not None)
     if progress:
         progress("reading", 1, 1)
-    return assess_data(data, config, estimators, learner=learner, progress=progress)
+    return assess_data(data, config, estimators, learner=learner, store=store, progress=progress)
 
 
 def assess_data(
@@ -287,9 +300,13 @@ def assess_data(
     *,
     learner: Any = None,
     pooled: Pooled | None = None,
+    store: Store | str | Path | None = None,
     progress: Progress | None = None,
 ) -> dict[EstimatorName, Assessment]:
-    """Assess tables that are loaded already; see `assess_with`."""
+    """Assess tables that are loaded already; see `assess_with`.
+
+    A store needs tables that were loaded with the names of items.
+    """
     pseudonyms = None
     if config.pseudonymize:
         if pooled is not None:
@@ -297,16 +314,25 @@ def assess_data(
             raise ValueError(msg)
         data, pseudonyms = under_pseudonyms(data, read_key())
     asked = [estimator(name, config.c) for name in dict.fromkeys(estimators)]
-    estimation = estimate_rates(
-        data,
-        asked,
-        metric=config.metric,
-        learner=ClassifierLearner(learner) if learner is not None else None,
-        pooled=pooled,
-        jobs=config.jobs or os.cpu_count() or 1,
-        seed=config.seed,
-        progress=progress,
-    )
+    jobs = config.jobs or os.cpu_count() or 1
+    if store is not None:
+        from mdba_checks.store import Store
+
+        if learner is not None or pooled is not None:
+            raise InputError("a store keeps XGBoost models only: leave out learner, or store")
+        place = store if isinstance(store, Store) else Store(store)
+        estimation = place.estimate(data, asked, config, jobs=jobs, progress=progress)
+    else:
+        estimation = estimate_rates(
+            data,
+            asked,
+            metric=config.metric,
+            learner=ClassifierLearner(learner) if learner is not None else None,
+            pooled=pooled,
+            jobs=jobs,
+            seed=config.seed,
+            progress=progress,
+        )
     inspection = inspect(data)
     return {
         each.name: _assessment(

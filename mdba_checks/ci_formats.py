@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 from mdba_checks.findings import BIASED, INCONCLUSIVE
 
@@ -119,9 +119,9 @@ def junit(assessment: Assessment, decision: Decision) -> str:
         "skipped": sum(case.find("skipped") is not None for case in cases),
     }
     numbers = {name: str(count) for name, count in counts.items()}
-    root = ElementTree.Element("testsuites", numbers)
-    suite = ElementTree.SubElement(root, "testsuite", {"name": "mdba check", **numbers})
-    properties = ElementTree.SubElement(suite, "properties")
+    root = ET.Element("testsuites", numbers)
+    suite = ET.SubElement(root, "testsuite", {"name": "mdba check", **numbers})
+    properties = ET.SubElement(suite, "properties")
     config = assessment.config
     for name, value in {
         "verdict": decision.verdict,
@@ -130,15 +130,15 @@ def junit(assessment: Assessment, decision: Decision) -> str:
         "max_gap": f"{decision.policy.max_gap:g}",
         "confidence": f"{config.confidence:g}",
     }.items():
-        ElementTree.SubElement(properties, "property", {"name": name, "value": value})
+        ET.SubElement(properties, "property", {"name": name, "value": value})
     suite.extend(cases)
-    ElementTree.SubElement(suite, "system-out").text = _xml("\n".join(decision.reasons))
-    ElementTree.indent(root)
-    text = ElementTree.tostring(root, encoding="unicode")
+    ET.SubElement(suite, "system-out").text = _xml("\n".join(decision.reasons))
+    ET.indent(root)
+    text = ET.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
 
 
-def _cases(assessment: Assessment, decision: Decision) -> Iterator[ElementTree.Element]:
+def _cases(assessment: Assessment, decision: Decision) -> Iterator[ET.Element]:
     stops = decision.policy.on_inconclusive == "block"
     tags = {BIASED: "failure", INCONCLUSIVE: "error" if stops else "skipped"}
     row: Any
@@ -149,7 +149,7 @@ def _cases(assessment: Assessment, decision: Decision) -> Iterator[ElementTree.E
         yield case
 
 
-def _verdict_case(decision: Decision) -> ElementTree.Element:
+def _verdict_case(decision: Decision) -> ET.Element:
     case = _case("verdict", "mdba")
     tag = "failure" if decision.verdict == "block" else "error"
     reasons = " ".join(decision.reasons) or "no comparison was possible"
@@ -157,13 +157,13 @@ def _verdict_case(decision: Decision) -> ElementTree.Element:
     return case
 
 
-def _case(name: str, classname: str) -> ElementTree.Element:
-    return ElementTree.Element("testcase", {"classname": classname, "name": _xml(name)})
+def _case(name: str, classname: str) -> ET.Element:
+    return ET.Element("testcase", {"classname": classname, "name": _xml(name)})
 
 
-def _outcome(case: ElementTree.Element, tag: str, kind: str, message: str) -> None:
+def _outcome(case: ET.Element, tag: str, kind: str, message: str) -> None:
     told = {"message": _xml(message)}
-    ElementTree.SubElement(case, tag, told if tag == "skipped" else {**told, "type": kind})
+    ET.SubElement(case, tag, told if tag == "skipped" else {**told, "type": kind})
 
 
 def _xml(text: str) -> str:

@@ -13,6 +13,7 @@ from mdba_checks.cli.options import OUTPUT, Debug, Force, Quiet, examples, flag
 if TYPE_CHECKING:
     from mdba_checks.assessment import Assessment
     from mdba_checks.config import CheckConfig
+    from mdba_checks.store import Store
     from mdba_checks.verdict import Decision
 
 EPILOG = examples(
@@ -251,6 +252,16 @@ def check(
             rich_help_panel=OUTPUT,
         ),
     ] = "text",
+    store: Annotated[
+        str | None,
+        typer.Option(
+            "--store",
+            metavar="FOLDER",
+            help="Keep finished fits there: the next check fits only labelers whose rows changed. "
+            "Also keeps the result, for mdba trend.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
     every: Annotated[bool, flag("--all", "Show all labelers, not only the first 25.")] = False,
     force: Force = False,
     quiet: Quiet = False,
@@ -304,7 +315,8 @@ def check(
             raise InputError(f"cannot write {target}: another output goes there; rename one")
     refuse(settings, labels, output=output, mapping=mapping, force=force, inputs=inputs)
 
-    assessment, decision = perform(labels, gold, settings, quiet=quiet)
+    kept = _store(store, inputs)
+    assessment, decision = perform(labels, gold, settings, quiet=quiet, store=kept)
     if mapping:
         from mdba_checks.pseudonyms import write_mapping
 
@@ -316,8 +328,11 @@ def check(
     from mdba_checks.cli.terminal import screen, write_stdout
     from mdba_checks.record import to_json, to_record
 
+    record = {**to_record(assessment, decision), **sent.record}
+    if kept:
+        kept.remember(record)
     if json_file:
-        text = to_json({**to_record(assessment, decision), **sent.record})
+        text = to_json(record)
         if to_stdout:
             write_stdout(text)
         else:
@@ -338,7 +353,7 @@ def check(
 
 
 def perform(
-    labels: str, gold: str, settings: CheckConfig, *, quiet: bool
+    labels: str, gold: str, settings: CheckConfig, *, quiet: bool, store: Store | None = None
 ) -> tuple[Assessment, Decision]:
     """Assess and decide, with signs of life on stderr."""
     from mdba_checks.cli.progress import progress
@@ -347,8 +362,16 @@ def perform(
         from mdba_checks.assessment import assess
         from mdba_checks.verdict import gate
 
-        assessment = assess(labels, gold, settings, progress=report)
+        assessment = assess(labels, gold, settings, store=store, progress=report)
     return assessment, gate(assessment)
+
+
+def _store(folder: str | None, inputs: list[Path]) -> Store | None:
+    if folder is None:
+        return None
+    from mdba_checks.store import Store
+
+    return Store(folder, inputs=inputs)
 
 
 def _settings(path: str | None, flags: Mapping[str, object]) -> CheckConfig:

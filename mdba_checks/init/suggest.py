@@ -33,10 +33,7 @@ _WORDS = {
         "urgent granted verdict outcome answer vote y"
     ),
     "gold": "gold truth correct right should expert consensus reference target y",
-    "group": (
-        "group gender sex race ethnicity nationality religion disability dialect language age "
-        "region origin"
-    ),
+    "group": "group gender sex race ethnicity nationality religion disability dialect",
     "item": "item id application applicant case document comment post text patient ticket uid",
 }
 _YES = (
@@ -167,7 +164,8 @@ def _fits(role: str, column: Column) -> bool:
         most = _MOST_GROUPS if column.kind is Kind.TEXT else _MOST_CODED_GROUPS
         return 2 <= column.n_values <= most and column.n_values < column.n_rows
     if role == "labeler":
-        return 2 <= column.n_values <= column.n_rows / _ROWS_PER_LABELER
+        least = 2 if column.kind is Kind.TEXT else 3  # 0 and 1 are an answer, not two people
+        return least <= column.n_values <= column.n_rows / _ROWS_PER_LABELER
     return column.n_values > column.n_rows / 20 and _name_score(role, column.name) > 0
 
 

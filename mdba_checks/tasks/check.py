@@ -17,6 +17,7 @@ import numpy as np
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
+from mdba_checks.artifacts import in_a_row
 from mdba_checks.assessment import Assessment, assess
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
@@ -155,7 +156,7 @@ def decide(kept: JSON, policy: JSON | None = None) -> JSON:
     assessment, decision = judged(kept, policy)
     record = to_record(assessment, decision)
     say = log().info if decision.lets_through else log().warning
-    say("verdict: %s. %s", decision.verdict, " ".join(decision.reasons))
+    say("verdict: %s. %s", decision.verdict, in_a_row(decision.reasons))
     return record
 
 

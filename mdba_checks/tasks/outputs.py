@@ -17,6 +17,7 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 
 from mdba_checks.annotate import write_annotated
+from mdba_checks.artifacts import in_a_row
 from mdba_checks.assessment import Assessment, assess
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
@@ -100,7 +101,7 @@ def write_outputs(
     log().info("%s rows removed; the rest: %s", f"{parts.n_removed:,}", rest.verdict)
     accepted = {"pass", "annotate"} | ({"inconclusive"} if approval and parts.assessment else set())
     if rest.verdict not in accepted:
-        return {"refused": f"without biased labelers: {rest.verdict}. {' '.join(rest.reasons)}"}
+        return {"refused": f"without biased labelers: {rest.verdict}. {in_a_row(rest.reasons)}"}
     _tell(write_quarantined(labels, parts, assessment, decision, output, **options))
     return paths
 

@@ -15,7 +15,7 @@ from prefect.cache_policies import DEFAULT
 from prefect.events import emit_event
 from prefect.runtime import flow_run
 
-from mdba_checks.artifacts import artifact_key, labeler_rows, plan_page, verdict_page
+from mdba_checks.artifacts import artifact_key, labeler_rows, plain, plan_page, verdict_page
 from mdba_checks.tasks.check import judged
 from mdba_checks.tasks.support import JSON, digest, log
 
@@ -37,6 +37,7 @@ def publish_verdict(
     source: str = "labels",
     waiting: str = "",
     approval: JSON | None = None,
+    refused: str = "",
     outputs: JSON | None = None,
 ) -> list[str]:
     """Publish the verdict with its plot, the table of labelers, and the plan where one is needed.
@@ -53,6 +54,8 @@ def publish_verdict(
         How long a person can decide, such as "24 hours".
     approval
         What a person decided.
+    refused
+        Why nothing left the gate all the same.
     outputs
         Files that were written, by what they are.
 
@@ -63,21 +66,27 @@ def publish_verdict(
     """
     assessment, decision = judged(kept, policy)
     page = verdict_page(
-        assessment, decision, source=source, waiting=waiting, approval=approval, outputs=outputs
+        assessment,
+        decision,
+        source=source,
+        waiting=waiting,
+        approval=approval,
+        refused=refused,
+        outputs=outputs,
     )
     keys = [artifact_key("verdict", source), artifact_key("labelers", source)]
-    said = "; ".join(decision.reasons)
-    create_markdown_artifact(page, key=keys[0], description=f"{decision.verdict}: {said}")
+    name = plain(source)  # Prefect shows descriptions as markdown, too
+    create_markdown_artifact(page, key=keys[0], description=f"The verdict about {name}")
     create_table_artifact(
         labeler_rows(assessment, decision),
         key=keys[1],
-        description=f"Gaps of the labelers of {source}, the worst first",
+        description=f"Gaps of the labelers of {name}, the worst first",
     )
     plan = plan_page(assessment)
     if plan:
         keys.append(artifact_key("plan", source))
         create_markdown_artifact(
-            plan, key=keys[-1], description=f"What would settle the open cases of {source}"
+            plan, key=keys[-1], description=f"What would settle the open cases of {name}"
         )
     return keys
 

@@ -94,6 +94,8 @@ class TestEachPolicyEndsInItsState:
         assert (state.type.value, state.name) == ("FAILED", "Blocked")
         assert "nothing is left" in state.message
         assert not out.exists()
+        page = artifacts(state.state_details.flow_run_id)["mdba-verdict-labels"]
+        assert page.startswith("# Blocked: without biased labelers: inconclusive")
 
     def test_called_as_a_function_a_block_raises(self, tables):
         with pytest.raises(FailedRun, match="biased beyond"):
@@ -160,7 +162,7 @@ class TestASecondRun:
         settings = config(max_gap=0.3, min_gold_positives=200)
         state, _ = run(tables, settings)
         fresh = gate(assess(tables.labels, tables.gold, CheckConfig.from_mapping(settings)))
-        assert state.message == " ".join(fresh.reasons)
+        assert state.message == f"{fresh.reasons[0]}."
 
     def test_sees_that_one_label_was_changed(self, tables, tmp_path):
         labels = pd.read_parquet(tables.labels)

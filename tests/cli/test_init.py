@@ -1,0 +1,210 @@
+"""`mdba init`: what it writes works as it is, and nothing is lost to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from mdba_checks.config import CheckConfig
+from mdba_checks.init import PROJECT_FILES, Column, look_at, suggest
+from mdba_checks.tables.kinds import Kind
+
+ROOT = Path(__file__).parents[2]
+ODD = {
+    "labeler": 'who: "decided" #1',
+    "label": "yes",
+    "group": "Größe",
+    "gold": "- gold",
+    "item": "12:30",
+}
+
+
+@pytest.fixture
+def hiring(files, monkeypatch) -> Path:
+    """A folder with tables whose columns have other names and whose labels are words."""
+    monkeypatch.chdir(files.folder)
+    names = {"labeler": "recruiter", "label": "invited", "group": "sex", "item": "application_id"}
+    labels = pd.read_csv(files.labels).rename(columns=names)
+    labels["invited"] = labels["invited"].map({0: "no", 1: "yes"})
+    labels.to_csv(files.labels, index=False)
+    gold = pd.read_csv(files.gold).rename(columns={**names, "gold": "should_invite"})
+    gold.to_csv(files.gold, index=False)
+    return files.folder
+
+
+def test_columns_are_suggested_and_the_settings_work(hiring, mdba):
+    run = mdba("init", "--reference", "men", "--max-gap", "0.2")
+    assert run.code == 0, run.err
+    config = CheckConfig.from_yaml("mdba.yaml")
+    assert config.columns.model_dump(exclude={"gold_weight"}) == {
+        "labeler": "recruiter",
+        "label": "invited",
+        "group": "sex",
+        "gold": "should_invite",
+        "item": "application_id",
+    }
+    assert (config.positive, config.reference, config.policy.max_gap) == ("yes", "men", 0.2)
+    next_step = run.out.rpartition("Next: mdba ")[2].split()
+    checked = mdba(*next_step, "--json", "-")
+    assert checked.code == 1, checked.err
+    assert json.loads(checked.out)["gaps"][0]["finding"] == "biased"
+
+
+def test_the_step_of_the_workflow_runs(hiring, mdba):
+    mdba("init", "--quiet")
+    (job,) = yaml.safe_load(Path(".github/workflows/mdba.yml").read_text())["jobs"].values()
+    (step,) = (each["run"] for each in job["steps"] if each.get("name") == "Check labels")
+    done = subprocess.run(
+        ["bash", "-e", "-c", step.replace("mdba ", f"{sys.executable} -m mdba_checks ", 1)],
+        env={**os.environ, **job["env"], "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    assert "\n::error file=labels.csv,title=mdba%3A block::" in done.stdout
+    assert Path("mdba-junit.xml").exists()
+    assert Path("mdba-report.html").exists()
+
+
+def test_the_suite_checks_the_same_columns(hiring, mdba):
+    pytest.importorskip("great_expectations")
+    mdba("init", "--reference", "men", "--quiet")
+    run = mdba(
+        "validate",
+        *("--suite", "expectations/label_bias.json"),
+        *("--labels", "labels.csv", "--gold", "gold.csv"),
+    )
+    assert run.code == 1, run.err
+    assert "L1" in run.out
+
+
+def test_the_flow_is_the_flow_of_this_repository():
+    template = ROOT / "mdba_checks/init/templates/label_bias_gate.py.txt"
+    assert template.read_text() == (ROOT / "flows/label_bias_gate.py").read_text()
+
+
+def test_the_deployment_names_the_flow_and_the_tables(hiring, mdba):
+    mdba("init", "--quiet")
+    (deployment,) = yaml.safe_load(Path("prefect.yaml").read_text())["deployments"]
+    file, _, name = deployment["entrypoint"].partition(":")
+    assert f"def {name}(" in Path(file).read_text()
+    named = deployment["parameters"]
+    assert (named["labels"], named["gold"]) == ("labels.csv", "gold.csv")
+    assert Path(named["config"]).exists()
+
+
+def test_nothing_is_overwritten(hiring, mdba):
+    Path("mdba.yaml").write_text("seed: 7\n")
+    run = mdba("init")
+    assert Path("mdba.yaml").read_text() == "seed: 7\n"
+    assert "kept  mdba.yaml" in run.out
+    before = {name: Path(name).read_bytes() for name in PROJECT_FILES}
+    again = mdba("init")
+    assert again.code == 0
+    assert again.out.count("kept ") == len(PROJECT_FILES)
+    assert {name: Path(name).read_bytes() for name in PROJECT_FILES} == before
+
+
+def test_odd_names_are_read_back_as_they_were(files, mdba, monkeypatch):
+    monkeypatch.chdir(files.folder)
+    Path("odd, it's").mkdir()
+    for name in ("labels", "gold"):
+        table = pd.read_csv(f"{name}.csv").rename(columns=ODD)
+        table.to_csv(f"odd, it's/{name}: 1.csv", index=False)
+    sources = ("--labels", "odd, it's/labels: 1.csv", "--gold", "odd, it's/gold: 1.csv")
+    flags = [f"--{'gold-label' if role == 'gold' else role}={name}" for role, name in ODD.items()]
+    run = mdba("init", *sources, *flags, "--reference", "men")
+    assert run.code == 0, run.err
+    columns = CheckConfig.from_yaml("mdba.yaml").columns
+    assert {role: getattr(columns, role) for role in ODD} == ODD
+    parameters = yaml.safe_load(Path("prefect.yaml").read_text())["deployments"][0]["parameters"]
+    assert parameters["labels"] == sources[1]
+    check = ["check", sources[1], "--gold", sources[3], "--config", "mdba.yaml"]
+    assert mdba(*check, "--estimator", "selection_rate", "--max-gap", "0.05").code == 1
+
+
+def test_what_cannot_be_told_is_asked_for_by_its_flag(files, mdba, monkeypatch):
+    monkeypatch.chdir(files.folder)
+    for name in ("labels", "gold"):
+        table = pd.read_csv(f"{name}.csv")
+        table = table.rename(columns={"labeler": "q1", "label": "q2", "group": "q3"})
+        table.assign(q4=table["q3"]).to_csv(f"{name}.csv", index=False)
+    run = mdba("init")
+    assert run.code == 2
+    assert run.err.startswith("mdba: cannot tell which column of labels is the group: give --group")
+    run = mdba("init", "--group", "regio")
+    assert run.err == "mdba: labels has no column 'regio' for --group. Did you mean 'region'?\n"
+    assert not Path("mdba.yaml").exists()
+    assert mdba("init", "--group", "q3").code == 0
+
+
+def test_a_label_that_means_yes_is_asked_for(hiring, mdba):
+    labels = pd.read_csv("labels.csv")
+    labels["invited"] = labels["invited"].map({"no": "left", "yes": "right"})
+    labels.to_csv("labels.csv", index=False)
+    run = mdba("init")
+    assert (run.code, "give --positive (values: left, right)" in run.err) == (2, True)
+    assert mdba("init", "--positive", "right").code == 0
+
+
+def test_a_missing_file_or_a_database_is_said_in_one_line(tmp_path, mdba, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = mdba("init")
+    assert (run.code, run.err) == (2, "mdba: no such file: 'labels.csv'.\n")
+    run = mdba("init", "--labels", "postgresql://ann:secret@host/db::labels")
+    assert (run.code, "secret" in run.err) == (2, False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_on_a_terminal_it_asks_and_return_takes_the_suggestion(hiring):
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mdba_checks", "init"],
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        text=True,
+    )
+    os.close(theirs)
+    # Labels, gold, four columns, the word for yes; then the group to compare with.
+    os.write(ours, b"\n" * 7 + b"men\n")
+    out, err = process.communicate(timeout=60)
+    os.close(ours)
+    assert process.returncode == 0, err
+    assert "Who decided (column of labels) [recruiter]" in err
+    assert CheckConfig.from_yaml("mdba.yaml").reference == "men"
+    assert "wrote mdba.yaml" in out
+
+
+def column(name: str, n_values: int, kind: Kind = Kind.TEXT) -> Column:
+    return Column(name, kind, 1_000, n_values, ())
+
+
+def test_a_column_that_only_one_table_has_is_likelier_to_be_its_own():
+    labels = [column("rater", 9), column("sex", 2), column("smoker", 2), column("urgent", 2)]
+    gold = [column("sex", 2), column("smoker", 2), column("panel_says", 2)]
+    found = suggest(labels, gold)
+    assert (found.labeler, found.label, found.group) == ("rater", "urgent", "sex")
+    assert found.gold == "panel_says"
+
+
+def test_measurements_and_dates_are_no_people(tmp_path):
+    table = pd.DataFrame(
+        {
+            "score": [number % 90 for number in range(900)],
+            "day": pd.date_range("2026-01-01", periods=9).repeat(100),
+            "decision": [0, 1] * 450,
+        }
+    )
+    found = suggest(look_at(table))
+    assert (found.labeler, found.group, found.label) == (None, None, "decision")
