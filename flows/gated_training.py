@@ -167,4 +167,5 @@ def _share(said: np.ndarray[Any, Any]) -> float | None:
 
 
 if __name__ == "__main__":
-    gated_training(*sys.argv[1:])
+    ended = gated_training(*sys.argv[1:], return_state=True)
+    sys.exit(0 if ended.is_completed() else 1)

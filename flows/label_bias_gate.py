@@ -124,4 +124,5 @@ def label_bias_gate(
 
 
 if __name__ == "__main__":
-    label_bias_gate(*sys.argv[1:])
+    ended = label_bias_gate(*sys.argv[1:], return_state=True)
+    sys.exit(0 if ended.is_completed() else 1)

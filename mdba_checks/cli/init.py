@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,6 +29,7 @@ _QUESTIONS = {
 }
 _FLAGS = {"labeler": "--labeler", "label": "--label", "group": "--group", "gold": "--gold-label"}
 _BINARY = {"0", "1", "true", "false"}
+_GOLD = "gold.csv"
 
 
 def _column(name: str, explanation: str) -> Any:
@@ -90,19 +92,23 @@ def init(
 
     asking = not yes and sys.stdin.isatty()
     labels = labels or _answer("The labels", "labels.csv", asking=asking)
-    gold = gold or _answer("The gold items", "gold.csv", asking=asking)
+    gold = gold or _answer("The gold items", _GOLD, asking=asking)
     for name in (labels, gold):
         if "://" in name:
             raise InputError(
                 "mdba init looks at files: give some rows of the table as .csv; mdba check takes "
                 "URL::table itself"
             )
-    tables = _columns_of(labels), _columns_of(gold)
+    # Gold is often still to be made; a name that was not typed may stand for that.
+    later = gold == _GOLD and not Path(gold).exists()
+    tables = _columns_of(labels), () if later else _columns_of(gold)
     known = {"labeler": labeler, "label": label, "group": group, "gold": gold_label, "item": item}
     for role, typed in known.items():
         if typed is not None:
             _must_have(typed, role, *tables)
     guessed = suggest(*tables, known=known)
+    if later and guessed.gold is None:
+        guessed = replace(guessed, gold="gold")
     roles = {
         role: known[role] or _role(role, getattr(guessed, role), *tables, asking=asking)
         for role in _QUESTIONS
@@ -128,6 +134,13 @@ def init(
             about = PROJECT_FILES[name][1] if new else "left alone: it was there already"
             surface.write(f"{'wrote' if new else 'kept '} {name} ({about})")
         surface.write()
+        if later:
+            columns = settings.columns
+            surface.write(
+                f"{gold} is not there yet. It needs a row per item whose right decision is known, "
+                f"with that decision in {columns.gold!r}, the group in {columns.group!r}, and the "
+                "columns of labels that a decision may depend on."
+            )
         check = f"mdba check {shlex.quote(labels)} --gold {shlex.quote(gold)} --config mdba.yaml"
         surface.console.print(f"Next: {surface.clean(check)}", soft_wrap=True)
     return 0
@@ -181,7 +194,7 @@ def _must_have(name: str, role: str, labels: Sequence[Column], gold: Sequence[Co
         ("gold", gold, ("gold", "group")),
     ):
         known = [each.name for each in table]
-        if role in roles and name not in known:
+        if table and role in roles and name not in known:
             raise InputError(
                 f"{where} has no column {name!r} for {flag_name}.{did_you_mean(name, known)}"
             )

@@ -3,9 +3,10 @@
 A store is a folder. For every question asked of it, it keeps the pooled models and, labeler by
 labeler, what was found out. When the same question is asked again, labelers whose rows are the same
 are read; the others are fitted anew, with the pooled models that are there. As long as nothing
-changed, the numbers are the same to the last bit. Otherwise they differ from those of a full check
-by as much as pooled models do that were fitted to slightly different rows; when more than
-`MOST_CHANGED` of the rows changed, everything is fitted again.
+changed, the numbers are the same to the last bit. Otherwise they differ from those of a full check,
+because the pooled models have not seen what changed: on average by a twentieth of a standard error,
+about as much as another seed does (benchmarks/results/recheck.csv). When labelers with more than
+`MOST_CHANGED` of the rows changed, came or went, everything is fitted again.
 
 Checks may share a store at the same time: every file appears whole or not at all, belongs to one
 pool by its checksum, and the last one written stays. A file that is damaged is as good as none.
@@ -40,8 +41,8 @@ from mdba_checks.estimation import (
 )
 from mdba_checks.estimators import Estimator
 from mdba_checks.files import write_whole
-from mdba_checks.store.contents import Contents, contents, question
 from mdba_checks.store.entries import read_entry, write_entry
+from mdba_checks.store.fingerprints import Contents, contents, question
 from mdba_checks.store.plain import (
     KeptPool,
     fits_entry,
@@ -155,8 +156,6 @@ class Store:
             # First, because what all labelers have in common is taken from the first part.
             parts.insert(0, estimate_rates(own, shared=shared, only=changed, **asking))
             codes = np.concatenate([changed, codes])
-        elif progress:
-            progress("labelers", len(codes), len(codes))
         estimation = joined(parts).take(np.argsort(codes))
         _write_fits(folder, estimation, now, pool, data, changed)
         return estimation

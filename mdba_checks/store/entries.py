@@ -73,10 +73,11 @@ def read_entry(path: Path) -> tuple[Entry, str] | None:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         about = json.loads(arrays.pop(_ABOUT).tobytes())
-    except (ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        is_here = about[_PLACE] == _place(path)
+    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
         # The checksum is right, so somebody else wrote it, in a form of their own.
         return None
-    if about[_PLACE] != _place(path):
+    if not is_here:
         return None
     return Entry(about, arrays), digest.hex()
 

@@ -13,8 +13,8 @@ from mdba_checks.estimation import Estimation, Fidelity, Shared, pool_sample
 from mdba_checks.estimators.evidence import PER_LABELER, Rates
 from mdba_checks.labelers import FittedBooster, Pool, learner_types
 from mdba_checks.labelers.lapse import Rules
-from mdba_checks.store.contents import Contents
 from mdba_checks.store.entries import Arrays, Entry
+from mdba_checks.store.fingerprints import Contents
 from mdba_checks.tables import Data
 from mdba_checks.tables.encoding import Encoding
 

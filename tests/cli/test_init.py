@@ -75,6 +75,12 @@ def test_the_step_of_the_workflow_runs(hiring, mdba):
     assert Path("mdba-report.html").exists()
 
 
+def test_the_workflow_in_the_pages_is_the_one_that_is_written(hiring, mdba):
+    mdba("init", "--quiet")
+    written = Path(".github/workflows/mdba.yml").read_text().partition("\n")[2]  # without comment
+    assert f"```yaml\n{written}```" in (ROOT / "docs" / "ci.md").read_text()
+
+
 def test_the_suite_checks_the_same_columns(hiring, mdba):
     pytest.importorskip("great_expectations")
     mdba("init", "--reference", "men", "--quiet")
@@ -89,7 +95,8 @@ def test_the_suite_checks_the_same_columns(hiring, mdba):
 
 def test_the_flow_is_the_flow_of_this_repository():
     template = ROOT / "mdba_checks/init/templates/label_bias_gate.py.txt"
-    assert template.read_text() == (ROOT / "flows/label_bias_gate.py").read_text()
+    flow = ROOT / "flows/label_bias_gate.py"
+    assert template.read_text() == flow.read_text(), f"cp {flow} {template}"
 
 
 def test_the_deployment_names_the_flow_and_the_tables(hiring, mdba):
@@ -145,6 +152,19 @@ def test_what_cannot_be_told_is_asked_for_by_its_flag(files, mdba, monkeypatch):
     assert run.err == "mdba: labels has no column 'regio' for --group. Did you mean 'region'?\n"
     assert not Path("mdba.yaml").exists()
     assert mdba("init", "--group", "q3").code == 0
+
+
+def test_gold_may_still_be_to_come(hiring, mdba):
+    Path("gold.csv").rename("later.csv")
+    run = mdba("init")
+    assert run.code == 0, run.err
+    assert "gold.csv is not there yet" in run.out
+    assert CheckConfig.from_yaml("mdba.yaml").columns.gold == "gold"
+    typo = mdba("init", "--gold", "latter.csv")
+    assert (typo.code, typo.err) == (
+        2,
+        "mdba: no such file: 'latter.csv'. Did you mean 'later.csv'?\n",
+    )
 
 
 def test_a_label_that_means_yes_is_asked_for(hiring, mdba):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pandas as pd
 import pytest
@@ -160,6 +162,26 @@ def test_trouble_with_files_is_worth_another_try_and_a_verdict_is_not():
     assert again(ConnectionResetError())
     assert not again(InputError("a column is missing"))
     assert not again(ValueError())
+
+
+def test_without_prefect_one_line_says_what_to_install():
+    code = """
+import sys
+
+class NotInstalled:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] == "prefect":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, NotInstalled)
+import mdba_checks.tasks
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=120
+    )
+    assert ended.returncode != 0
+    assert "pip install 'mdba-checks[prefect]'" in ended.stderr.splitlines()[-1]
 
 
 def test_broken_rules_of_a_suite_fail_the_task(tables):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -57,8 +57,8 @@ class Contents:
 
     def same(self, who: Hashes, what: Hashes) -> dict[int, int]:
         """Return which labelers have the same rows here and there, code by code."""
-        there = {pair: n for n, pair in enumerate(zip(who, what, strict=True))}
-        here = enumerate(zip(self.who, self.what, strict=True))
+        there = {pair: n for n, pair in enumerate(_pairs(who, what))}
+        here = enumerate(_pairs(self.who, self.what))
         return {n: there[pair] for n, pair in here if pair in there}
 
     def changed_share(self, before: Contents) -> float:
@@ -89,6 +89,10 @@ def contents(data: Data) -> Contents:
     owner = np.array([int(each[:16], 16) for each in who], dtype=np.uint64)
     item[alone] = _own_numbers(labels.mark[alone] ^ owner[labels.labeler[alone]])
     return Contents(np.array(who), np.array(what), n_rows, item, _lookup(named, data.gold.item))
+
+
+def _pairs(who: Hashes, what: Hashes) -> Iterator[tuple[str, str]]:
+    return zip(who.tolist(), what.tolist(), strict=True)
 
 
 def _lookup(named: IntArray, code: IntArray) -> IntArray:

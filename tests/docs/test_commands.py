@@ -1,0 +1,146 @@
+"""Every `mdba` command line in the README and in docs/ parses, and runs on tables that fit it."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shlex
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import typer
+
+from mdba_checks.cli import main
+from mdba_checks.cli.app import app
+from mdba_checks.simulation import simulate
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md")])
+# Blocks of code, be they fenced or indented; a line that ends in \ goes on.
+FENCED = re.compile(r"^```(?:text|bash|console|sh|yaml)?\n(.*?)^```", re.MULTILINE | re.DOTALL)
+INDENTED = re.compile(r"(?:^ {4}.*\n)+", re.MULTILINE)
+TYPED = re.compile(r"^ *(?:\$ |- |entry: )?(mdba (?!:)[a-z].*)$", re.MULTILINE)
+LABLE = "mdba check mdba-demo/labels.csv --gold mdba-demo/gold.csv --label lable"
+# Parsed, but run elsewhere (tests/cli/test_readme.py, tests/reproduction) or meant to fail.
+NOT_RUN = ("mdba demo", "mdba reproduce", LABLE)
+WORDS = {"[OPTIONS]", "LABELS", "COMMAND", "…"}
+
+
+def documented() -> Iterator[tuple[str, str]]:
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        blocks = FENCED.findall(text) + INDENTED.findall(FENCED.sub("", text))
+        for block in blocks:
+            # Lines of one command: continued with \, or folded as YAML does behind `>-`.
+            joined = re.sub(r"\\\n *|(?<=mdba\.yaml)\n +(?=--)", " ", block)
+            for line in TYPED.findall(joined):
+                command = re.split(r" \| | && |  +#| +# ", line)[0].strip()
+                if not WORDS & set(command.split()):
+                    yield page.name, command
+
+
+COMMANDS = sorted({command for _, command in documented()})
+
+
+def test_commands_are_found_on_the_pages():
+    pages = {name for name, _ in documented()}
+    assert {"README.md", "ci.md", "getting-started.md", "command-line.md"} <= pages
+    names = {command.split()[1] for command in COMMANDS}
+    assert names == set(typer.main.get_command(app).commands)
+
+
+def arguments_of(command: str) -> list[str]:
+    told = {"$LABELS": "labels.csv", "$GOLD": "gold.csv"}
+    return [told.get(each, each) for each in shlex.split(command)[1:]]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_documented_command_parses(command):
+    name, *arguments = arguments_of(command)
+    typer.main.get_command(app).commands[name].make_context(name, arguments)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """Return a folder with everything that the commands name, small."""
+    place = tmp_path_factory.mktemp("documented")
+    made = simulate(n_items=900, n_labelers=2, gold_per_group=80, tprs=[0.3, 0.95], seed=1)
+    with contextlib.chdir(place), contextlib.closing(sqlite3.connect("jobs.db")) as base:
+        for name, table in (("labels", _renamed(made.labels)), ("gold", _renamed(made.gold))):
+            table.to_csv(f"{name}.csv", index=False)
+            table.to_parquet(f"{name}.parquet", index=False)
+            table.to_sql(name, base, index=False)
+            for other in ("mdba-demo", "trial"):
+                Path(other).mkdir(exist_ok=True)
+                table.to_csv(f"{other}/{name}.csv", index=False)
+        for settings in ("mdba.yaml", "mdba-demo/mdba.yaml"):
+            Path(settings).write_text(
+                "reference: men\nfeatures: [education, test_score]\njobs: 1\n"
+            )
+        Path("expectations").mkdir()
+        for source in (ROOT / "expectations").iterdir():
+            Path(source.name).write_bytes(source.read_bytes())
+            Path("expectations", source.name).write_bytes(source.read_bytes())
+        Path("suite.yaml").write_text(SUITE)
+        Path("checks").mkdir()
+        for month in ("january.json", "february.json", "march.json"):
+            check = [
+                "check",
+                "labels.csv",
+                "--gold",
+                "gold.csv",
+                "--quiet",
+                "--config",
+                "mdba.yaml",
+            ]
+            main([*check, "--estimator", "selection_rate", "--json", month])
+            Path("checks", month).write_bytes(Path(month).read_bytes())
+        released = ["--mode", "annotate", "--on-inconclusive", "annotate"]
+        for name in ("kept.parquet", "kept.csv", "labels.checked.parquet"):
+            assert main([*check, *released, "--output", name]) == 0
+    return place
+
+
+def _renamed(table: pd.DataFrame) -> pd.DataFrame:
+    """Add the columns under other names, too: commands speak of several tables."""
+    others = {
+        "labeler": ("rater", "recruiter"),
+        "label": ("invited",),
+        "group": ("sex", "gender"),
+        "gold": ("should_invite",),
+    }
+    copies = {new: table[old] for old in others if old in table for new in others[old]}
+    return table.assign(**copies)
+
+
+SUITE = """\
+name: other
+expectations:
+  - type: expect_labeler_tpr_gap_to_be_within
+    severity: critical
+    kwargs:
+      max_gap: {$PARAMETER: limit}
+      gold: gold.csv
+      features: [education, test_score]
+"""
+
+
+@pytest.mark.parametrize("command", [each for each in COMMANDS if not each.startswith(NOT_RUN)])
+def test_a_documented_command_runs(command, folder, monkeypatch, capsys):
+    arguments = arguments_of(command)
+    if arguments[0] == "validate":
+        pytest.importorskip("great_expectations")
+    if arguments[0] == "simulate":  # as large as users want it; here its size is not the point
+        arguments += ["--items", "2000", "--labelers", "3", "--gold-per-group", "50"]
+        arguments[1] = "simulated"
+    if arguments[0] in ("check", "plan") and "--config" not in arguments:
+        arguments += ["--jobs", "1"]
+    if arguments[0] in ("check", "plan", "simulate", "trend") and "--force" not in arguments:
+        arguments.append("--force")  # several commands write a file of the same name
+    monkeypatch.chdir(folder)
+    code = main(arguments)
+    said = capsys.readouterr()
+    assert code in (0, 1, 3), said.err
