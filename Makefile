@@ -9,7 +9,7 @@ PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet -c c
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format schema constraints bench-paper bench-speed clean
+.PHONY: help demo docs test lint format schema constraints bench-paper bench-speed clean
 
 help: ## list the targets
 	@echo "make TARGET, where TARGET is one of"
@@ -29,6 +29,9 @@ lint: $(VENV)/.all ## check style and types
 format: $(VENV)/.all ## put the code in order
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(VENV)/.all ## build the pages into site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench-paper: $(VENV)/.all ## measure accuracy on the paper's grid
 	$(BIN)/python benchmarks/paper_grid.py $(ARGS)
@@ -50,7 +53,7 @@ constraints: $(VENV)/.python ## renew constraints.txt with the newest versions t
 	&& mv constraints.txt.new constraints.txt
 
 clean: ## remove .venv and everything else that was made here
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist site *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The files in .venv whose names begin with a dot say which step was finished.

@@ -137,7 +137,9 @@ def estimate_rates(
     with threadpool_limits(limits=1, user_api="blas"):
         if shared is None and any(each.needs_models for each in estimators):
             shared = run.shared_models(pooled or run.fit_pooled(learner or XGBoostLearner()))
-        silver = {each.name: each.infer(data, seed) for each in estimators if each.infer}
+        silver: dict[str, FloatArray] = {
+            each.name: each.infer(data, seed) for each in estimators if each.infer
+        }
         parts: list[Estimation] = []
         total = len(data.labelers) if only is None else len(only)
         tell("labelers", 0, total)
@@ -249,7 +251,7 @@ class _Run:
         """Return what the estimators make of the labelers whose rows are `where`."""
         evidence = self.evidence(where, shared)
         asked = for_metric(evidence, self.metric)
-        rates = {}
+        rates: dict[str, Rates] = {}
         for each in self.estimators:
             if each.infer:
                 inferred = silver[each.name][where]
@@ -276,7 +278,8 @@ class _Run:
         unknown = np.full(len(place), np.nan)
         f = g = unknown
         gold_g = np.full(len(gold.group), np.nan)
-        f_gold = spread = np.empty((len(codes), 0))
+        f_gold: FloatArray = np.empty((len(codes), 0))
+        spread: FloatArray = f_gold
         if shared:
             pooled = shared.pooled
             rows = pooled.rows.take(where)

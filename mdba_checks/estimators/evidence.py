@@ -74,10 +74,8 @@ class Evidence:
     def cell_sum(self, values: FloatArray | IntArray) -> FloatArray:
         """Return the sum of row values per (labeler, group)."""
         cell = self.place * self.n_groups + self.group
-        total: FloatArray = np.bincount(
-            cell, values.astype(float), minlength=self.n_labelers * self.n_groups
-        )
-        return total.reshape(self.n_labelers, self.n_groups)
+        total = np.bincount(cell, values, minlength=self.n_labelers * self.n_groups)
+        return total.reshape(self.n_labelers, self.n_groups).astype(float)
 
     @property
     def n_labels(self) -> FloatArray:

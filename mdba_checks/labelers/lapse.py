@@ -136,7 +136,9 @@ def _inverse_curvature(
 def _solve(inverse: FloatArray, gradient: FloatArray) -> FloatArray:
     n_labelers, n_groups, n_columns, n_variants = gradient.shape
     flat = gradient.transpose(0, 3, 1, 2).reshape(n_labelers, n_variants, -1, 1)
-    change = np.matmul(inverse, flat).reshape(n_labelers, n_variants, n_groups, n_columns)
+    change: FloatArray = np.matmul(inverse, flat).reshape(
+        n_labelers, n_variants, n_groups, n_columns
+    )
     return change.transpose(0, 2, 3, 1)
 
 
