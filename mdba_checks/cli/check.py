@@ -11,6 +11,8 @@ import typer
 from mdba_checks.cli.options import OUTPUT, Debug, Force, Quiet, examples, flag
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from mdba_checks.assessment import Assessment
     from mdba_checks.config import CheckConfig
     from mdba_checks.store import Store
@@ -340,7 +342,14 @@ def check(
     if report_file:
         from mdba_checks.report import write_report
 
-        write_report(report_file, assessment, decision, force=force, inputs=inputs)
+        write_report(
+            report_file,
+            assessment,
+            decision,
+            history=_history(kept),
+            force=force,
+            inputs=inputs,
+        )
     if junit_file:
         from mdba_checks.ci_formats import junit
 
@@ -372,6 +381,19 @@ def _store(folder: str | None, inputs: list[Path]) -> Store | None:
     from mdba_checks.store import Store
 
     return Store(folder, inputs=inputs)
+
+
+def _history(store: Store | None) -> pd.DataFrame | None:
+    """Return the gaps of all checks in a store, or nothing where they cannot be compared."""
+    from mdba_checks.errors import InputError
+    from mdba_checks.trend import trend
+
+    if store is None:
+        return None
+    try:
+        return trend([store.history])
+    except InputError:  # other questions were asked before: the report speaks of this check alone
+        return None
 
 
 def _settings(path: str | None, flags: Mapping[str, object]) -> CheckConfig:

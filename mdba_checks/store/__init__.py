@@ -99,6 +99,11 @@ class Store:
                 raise InputError(f"cannot use the store {folder}: the folder {each} is an input")
         _make(self.folder)
 
+    @property
+    def history(self) -> Path:
+        """The folder of the records of finished checks."""
+        return self.folder / "history"
+
     def remember(self, record: Mapping[str, Any]) -> Path:
         """Keep the record of a check; their names sort by time. `mdba trend` reads them.
 
@@ -110,9 +115,8 @@ class Store:
         from mdba_checks.record import to_json
 
         now = datetime.now(UTC)
-        history = self.folder / "history"
-        _make(history)
-        path = history / f"{now:%Y%m%dT%H%M%S.%fZ}-{secrets.token_hex(4)}.json"
+        _make(self.history)
+        path = self.history / f"{now:%Y%m%dT%H%M%S.%fZ}-{secrets.token_hex(4)}.json"
         write_whole(path, to_json({"created": now.isoformat(), **record}))
         return path
 

@@ -8,6 +8,7 @@ that holds all of its values.
 from __future__ import annotations
 
 import codecs
+import re
 import csv
 import io
 from collections.abc import Collection
@@ -93,7 +94,8 @@ class _File:
             self.parse({}, threads=False)
         except pa.ArrowInvalid as again:
             error = again
-        return first_line(error)
+        # Arrow quotes the whole row, and a row may name somebody who is to stay unnamed.
+        return re.sub(r"(Expected \d+ columns, got \d+):.*", r"\1", first_line(error))
 
     def ends_inside_quotes(self, table: pa.Table) -> bool:
         """Tell whether an unclosed quote has swallowed the end of the file, as readers let it."""

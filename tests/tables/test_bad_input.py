@@ -279,3 +279,13 @@ def test_a_feature_asked_for_by_name_must_be_in_both_tables(
     named("gold has no", "'age'", in_message=message)
     message = refusal(labels, gold, CheckConfig(features=("age", "group")))
     named("'group'", "another role", in_message=message)
+
+
+def test_a_ragged_row_is_named_by_its_number_and_not_quoted(
+    gold: pd.DataFrame, tmp_path: Path
+) -> None:
+    rows = "labeler,label,group,age\nann,1,w,3\nsecret-name,1,w\n"
+    (tmp_path / "labels.csv").write_text(rows)
+    message = refusal(tmp_path / "labels.csv", gold)
+    named("Row #3", "Expected 4 columns, got 3", in_message=message)
+    assert "secret-name" not in message
