@@ -8,9 +8,9 @@ that holds all of its values.
 from __future__ import annotations
 
 import codecs
-import re
 import csv
 import io
+import re
 from collections.abc import Collection
 from pathlib import Path
 
