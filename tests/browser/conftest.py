@@ -22,7 +22,9 @@ def find_chromium() -> str | None:
     return given or next(filter(None, map(shutil.which, _NAMES)), None)
 
 
-@pytest.fixture(scope="session")
+# Closed with its file: Playwright keeps an event loop running in this thread, and tests of other
+# rooms in the same process (Prefect's) would take themselves for asynchronous.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     playwright = pytest.importorskip(
         "playwright.sync_api",

@@ -119,7 +119,7 @@ def test_every_flag_reaches_the_setting_it_names(mdba, files, tables):
     assert record["data"]["features"] == ["education", "test_score"]
     options = {word for word in mdba("check", "--help").out.split() if word.startswith("--")}
     others = {"--gold", "--config", "--json", "--report", "--all", "--force", "--quiet", "--debug"}
-    others |= {"--help", "--output", "--mapping", "--store"}
+    others |= {"--help", "--output", "--mapping", "--store", "--format", "--junit"}
     assert options - others == {*flags, "--features", "--drop-missing", "--pseudonymize"}
 
 
