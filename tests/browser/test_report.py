@@ -141,6 +141,7 @@ def test_2000_labelers_render_and_sort_in_under_two_seconds(open_report, crowd):
         before = worked()
         page.reload(wait_until="load")
         page.locator("#show-all").click()
+        page.locator("#shown", has_text="2,000 comparisons").wait_for()
         rendered = worked() - before
         page.locator("#labelers-table thead button", has_text="Gap").click()
         sorted_ = worked() - before - rendered
