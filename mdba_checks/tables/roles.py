@@ -185,7 +185,7 @@ def _not_binary(where: str, values: list[str], positive: object) -> str:
     if positive is None:
         return (
             f"{where} holds {_some(values)}: say which value counts as positive, "
-            f"such as positive={values[-1]!r}"
+            f"such as positive={values[-1]!r} (--positive {values[-1]})"
         )
     return f"{where} holds {_some(values)}: positive={canonical(positive)!r} is not among them"
 
