@@ -24,13 +24,6 @@ def estimate_naive(evidence: Evidence) -> Rates:
     return _rates(evidence, (evidence.f_gold >= 0.5).astype(float))
 
 
-def spread_over_c(evidence: Evidence, c: tuple[float, ...]) -> FloatArray:
-    """Return how far the rates of different c lie apart, (labelers, groups): a warning sign."""
-    rates = [estimate(evidence, (ratio,)).rate for ratio in c]
-    spread: FloatArray = np.max(rates, axis=0) - np.min(rates, axis=0)
-    return spread
-
-
 def _accepted(evidence: Evidence, c: float) -> FloatArray:
     """Return the predicted decision of every labeler on every gold item, in [0, 1]."""
     accepted = np.full(evidence.f_gold.shape, np.nan)

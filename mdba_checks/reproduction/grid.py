@@ -8,7 +8,7 @@ goes on where it was.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -162,9 +162,3 @@ def default_grid(folder: Path | None) -> Grid:
     if folder is None:
         return Grid(datasets=(GENERATED,), repetitions=2, n_items=8_000, prevalences=(0.2,))
     return Grid()
-
-
-def estimators_in(records: pd.DataFrame) -> Sequence[str]:
-    """Return the estimators of a finished run, in the order of the grid."""
-    known = [*Grid().estimators, "confident_learning"]
-    return [name for name in known if name in set(records["estimator"])]

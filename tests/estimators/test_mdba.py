@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mdba_checks.estimators import Direct, Evidence, estimator, for_metric
-from mdba_checks.estimators.mdba import estimate, estimate_naive, predict_share, spread_over_c
+from mdba_checks.estimators.mdba import estimate, estimate_naive, predict_share
 from tests.helpers import make_evidence, variance
 
 
@@ -209,13 +209,6 @@ def test_the_four_metrics_are_complements_of_each_other():
         rate = {m: way(for_metric(evidence, m)).rate for m in ("tpr", "fpr", "tnr", "fnr")}
         np.testing.assert_allclose(rate["fnr"], 1 - rate["tpr"], atol=1e-9)
         np.testing.assert_allclose(rate["tnr"], 1 - rate["fpr"], atol=1e-9)
-
-
-def test_the_spread_over_c_is_the_largest_difference_between_rates():
-    evidence = make_evidence(np.random.default_rng(7))
-    one, other = (estimate(evidence, c=(c,)).rate for c in (0.7, 1.2))
-    np.testing.assert_allclose(spread_over_c(evidence, (0.7, 1.2)), np.abs(one - other))
-    np.testing.assert_allclose(spread_over_c(evidence, (1.0,)), 0.0)
 
 
 def test_a_group_without_labels_or_without_gold_positives_has_no_rate():
