@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mdba_checks.cli.options import OUTPUT, Debug, Force, Quiet, examples, flag
+from mdba_checks.cli.options import (
+    OUTPUT,
+    Debug,
+    Force,
+    Quiet,
+    column,
+    examples,
+    flag,
+    method,
+    policy,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,18 +34,6 @@ EPILOG = examples(
     "mdba check labels.csv --gold gold.csv --labeler rater --group sex --report r.html",
     "mdba check sqlite:///jobs.db::labels --gold sqlite:///jobs.db::gold --json -",
 )
-
-
-def _column(name: str, explanation: str, metavar: str = "COL") -> Any:
-    return typer.Option(name, metavar=metavar, help=explanation, rich_help_panel="Columns")
-
-
-def _method(name: str, metavar: str, explanation: str) -> Any:
-    return typer.Option(name, metavar=metavar, help=explanation, rich_help_panel="Method")
-
-
-def _policy(name: str, metavar: str, explanation: str) -> Any:
-    return typer.Option(name, metavar=metavar, help=explanation, rich_help_panel="Policy")
 
 
 def check(
@@ -60,19 +58,19 @@ def check(
         str | None,
         typer.Option(metavar="FILE", help="Settings in YAML; the flags below override it."),
     ] = None,
-    labeler: Annotated[str | None, _column("--labeler", "Who decided. Default: labeler.")] = None,
-    label: Annotated[str | None, _column("--label", "What they decided. Default: label.")] = None,
+    labeler: Annotated[str | None, column("--labeler", "Who decided. Default: labeler.")] = None,
+    label: Annotated[str | None, column("--label", "What they decided. Default: label.")] = None,
     group: Annotated[
         str | None,
-        _column("--group", "The group of the person decided about. Default: group."),
+        column("--group", "The group of the person decided about. Default: group."),
     ] = None,
     gold_label: Annotated[
         str | None,
-        _column("--gold-label", "The right decision, in the gold table. Default: gold."),
+        column("--gold-label", "The right decision, in the gold table. Default: gold."),
     ] = None,
     item: Annotated[
         str | None,
-        _column(
+        column(
             "--item",
             "What was decided on, where several rows are about the same thing. Default: item, if "
             "there is such a column.",
@@ -80,7 +78,7 @@ def check(
     ] = None,
     features: Annotated[
         str | None,
-        _column(
+        column(
             "--features",
             "Columns that a decision may depend on. Default: all that both tables have.",
             "A,B,C",
@@ -88,7 +86,7 @@ def check(
     ] = None,
     positive: Annotated[
         str | None,
-        _column(
+        column(
             "--positive", "The label that means yes, where labels are two named values.", "VALUE"
         ),
     ] = None,
@@ -102,7 +100,7 @@ def check(
     ] = False,
     reference: Annotated[
         str | None,
-        _method(
+        method(
             "--reference",
             "VALUE",
             "The group that others are compared with. Default: everyone else.",
@@ -110,11 +108,11 @@ def check(
     ] = None,
     metric: Annotated[
         str | None,
-        _method("--metric", "NAME", "The rate that is compared: tpr (default), fpr, tnr, fnr."),
+        method("--metric", "NAME", "The rate that is compared: tpr (default), fpr, tnr, fnr."),
     ] = None,
     estimator: Annotated[
         str | None,
-        _method(
+        method(
             "--estimator",
             "NAME",
             "mdba_dr (default), mdba, mdba_naive, selection_rate, gold_model, confident_learning.",
@@ -122,7 +120,7 @@ def check(
     ] = None,
     confidence: Annotated[
         float | None,
-        _method(
+        method(
             "--confidence",
             "SHARE",
             "How often intervals are meant to be right, 0.5 to 1. Default: 0.9.",
@@ -130,20 +128,20 @@ def check(
     ] = None,
     jobs: Annotated[
         int | None,
-        _method(
+        method(
             "--jobs", "N", "Parallel workers; the numbers do not depend on it. Default: all cores."
         ),
     ] = None,
     seed: Annotated[
-        int | None, _method("--seed", "N", "Same data and seed, same numbers. Default: 0.")
+        int | None, method("--seed", "N", "Same data and seed, same numbers. Default: 0.")
     ] = None,
     max_gap: Annotated[
         float | None,
-        _policy("--max-gap", "GAP", "The largest tolerated difference, 0 to 1. Default: 0.1."),
+        policy("--max-gap", "GAP", "The largest tolerated difference, 0 to 1. Default: 0.1."),
     ] = None,
     mode: Annotated[
         str | None,
-        _policy(
+        policy(
             "--mode",
             "NAME",
             "The verdict when a labeler is biased: block (default), annotate, quarantine.",
@@ -151,7 +149,7 @@ def check(
     ] = None,
     on_inconclusive: Annotated[
         str | None,
-        _policy(
+        policy(
             "--on-inconclusive",
             "NAME",
             "When nobody is shown biased but some are undecided: block (default; exit code 3), "
@@ -160,7 +158,7 @@ def check(
     ] = None,
     correction: Annotated[
         str | None,
-        _policy(
+        policy(
             "--correction",
             "NAME",
             "How testing many labelers at once is accounted for: holm (default), bh, none.",
@@ -168,7 +166,7 @@ def check(
     ] = None,
     decide_on: Annotated[
         str | None,
-        _policy(
+        policy(
             "--decide-on",
             "NAME",
             "Decide on intervals, confident (default), or on the number alone, estimate.",
@@ -176,7 +174,7 @@ def check(
     ] = None,
     min_gold_positives: Annotated[
         int | None,
-        _policy(
+        policy(
             "--min-gold-positives",
             "N",
             "Gold items needed per group, of the kind the metric is about. Default: 5.",
@@ -184,7 +182,7 @@ def check(
     ] = None,
     quarantine: Annotated[
         str | None,
-        _policy(
+        policy(
             "--quarantine",
             "NAME",
             "What --mode quarantine takes out: all rows of biased labelers, labeler (default), or "
@@ -279,7 +277,7 @@ def check(
     from mdba_checks.errors import InputError
     from mdba_checks.files import check_target, write_whole
 
-    settings = _settings(
+    settings = read_settings(
         config,
         {
             "columns.labeler": labeler,
@@ -306,7 +304,7 @@ def check(
             "policy.min_gold_positives": min_gold_positives,
         },
     )
-    inputs = [*map(_file_of, (labels, gold)), *([Path(config)] if config else [])]
+    inputs = [*map(file_of, (labels, gold)), *([Path(config)] if config else [])]
     to_stdout = json_file == "-"
     refuse_format(form, json_to_stdout=to_stdout)
     named = (None if to_stdout else json_file, report_file, junit_file, mapping, output)
@@ -396,7 +394,7 @@ def _history(store: Store | None) -> pd.DataFrame | None:
         return None
 
 
-def _settings(path: str | None, flags: Mapping[str, object]) -> CheckConfig:
+def read_settings(path: str | None, flags: Mapping[str, object]) -> CheckConfig:
     """Return the settings of the file with the flags over them; errors name what the user typed."""
     from mdba_checks.config import CheckConfig
     from mdba_checks.errors import InputError
@@ -418,7 +416,7 @@ def _flag(key: str) -> str:
     return "--gold-label" if key == "columns.gold" else f"--{name}"
 
 
-def _file_of(source: str) -> Path:
+def file_of(source: str) -> Path:
     """Return the file behind a source: a database in a file is one, and must not be overwritten."""
     url, _, _ = source.rpartition("::")
     scheme, mark, place = url.partition("://")

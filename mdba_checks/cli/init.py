@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mdba_checks.cli.options import Debug, Quiet, examples, flag
+from mdba_checks.cli.options import Debug, Quiet, column, examples, flag
 
 if TYPE_CHECKING:
     from mdba_checks.init import Column
@@ -32,10 +32,6 @@ _BINARY = {"0", "1", "true", "false"}
 _GOLD = "gold.csv"
 
 
-def _column(name: str, explanation: str) -> Any:
-    return typer.Option(name, metavar="COL", help=explanation, rich_help_panel="Columns")
-
-
 def init(
     labels: Annotated[
         str | None,
@@ -54,11 +50,11 @@ def init(
             help="Items whose right decision is known, in the same forms. Default: gold.csv.",
         ),
     ] = None,
-    labeler: Annotated[str | None, _column("--labeler", "Who decided.")] = None,
-    label: Annotated[str | None, _column("--label", "What they decided.")] = None,
-    group: Annotated[str | None, _column("--group", "The group decided about.")] = None,
-    gold_label: Annotated[str | None, _column("--gold-label", "The right decision.")] = None,
-    item: Annotated[str | None, _column("--item", "What was decided on.")] = None,
+    labeler: Annotated[str | None, column("--labeler", "Who decided.")] = None,
+    label: Annotated[str | None, column("--label", "What they decided.")] = None,
+    group: Annotated[str | None, column("--group", "The group decided about.")] = None,
+    gold_label: Annotated[str | None, column("--gold-label", "The right decision.")] = None,
+    item: Annotated[str | None, column("--item", "What was decided on.")] = None,
     positive: Annotated[
         str | None,
         typer.Option("--positive", metavar="VALUE", help="The label that means yes."),

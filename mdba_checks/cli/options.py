@@ -15,6 +15,21 @@ def flag(name: str, explanation: str, *, short: tuple[str, ...] = (), panel: str
     return typer.Option(name, *short, metavar="", help=explanation, rich_help_panel=panel)
 
 
+def column(name: str, explanation: str, metavar: str = "COL") -> Any:
+    """Return an option that names a column."""
+    return typer.Option(name, metavar=metavar, help=explanation, rich_help_panel="Columns")
+
+
+def method(name: str, metavar: str, explanation: str) -> Any:
+    """Return an option about how the gap is estimated."""
+    return typer.Option(name, metavar=metavar, help=explanation, rich_help_panel="Method")
+
+
+def policy(name: str, metavar: str, explanation: str) -> Any:
+    """Return an option about what is decided, and when."""
+    return typer.Option(name, metavar=metavar, help=explanation, rich_help_panel="Policy")
+
+
 Force = Annotated[bool, flag("--force", "Replace existing output files.")]
 Quiet = Annotated[bool, flag("--quiet", "Print nothing but errors.", short=("-q",))]
 # `app.run` looks for this flag among the arguments, because errors may come before they are parsed.

@@ -7,8 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mdba_checks.cli.check import _column, _file_of, _method, _policy, _settings, perform
-from mdba_checks.cli.options import OUTPUT, Debug, Force, Quiet, examples, flag
+from mdba_checks.cli.check import file_of, perform, read_settings
+from mdba_checks.cli.options import (
+    OUTPUT,
+    Debug,
+    Force,
+    Quiet,
+    column,
+    examples,
+    flag,
+    method,
+    policy,
+)
 
 if TYPE_CHECKING:
     from mdba_checks.cli.terminal import Screen
@@ -47,38 +57,38 @@ def plan(
             help="Settle every comparison with this chance. Default: 0.8.",
         ),
     ] = None,
-    labeler: Annotated[str | None, _column("--labeler", "Who decided.")] = None,
-    label: Annotated[str | None, _column("--label", "What they decided.")] = None,
-    group: Annotated[str | None, _column("--group", "The group decided about.")] = None,
-    gold_label: Annotated[str | None, _column("--gold-label", "The right decision.")] = None,
-    item: Annotated[str | None, _column("--item", "What was decided on.")] = None,
+    labeler: Annotated[str | None, column("--labeler", "Who decided.")] = None,
+    label: Annotated[str | None, column("--label", "What they decided.")] = None,
+    group: Annotated[str | None, column("--group", "The group decided about.")] = None,
+    gold_label: Annotated[str | None, column("--gold-label", "The right decision.")] = None,
+    item: Annotated[str | None, column("--item", "What was decided on.")] = None,
     features: Annotated[
-        str | None, _column("--features", "Columns that a decision may depend on.", "A,B,C")
+        str | None, column("--features", "Columns that a decision may depend on.", "A,B,C")
     ] = None,
     positive: Annotated[
-        str | None, _column("--positive", "The label that means yes.", "VALUE")
+        str | None, column("--positive", "The label that means yes.", "VALUE")
     ] = None,
     reference: Annotated[
-        str | None, _method("--reference", "VALUE", "The group that others are compared with.")
+        str | None, method("--reference", "VALUE", "The group that others are compared with.")
     ] = None,
     metric: Annotated[
-        str | None, _method("--metric", "NAME", "The rate that is compared. Default: tpr.")
+        str | None, method("--metric", "NAME", "The rate that is compared. Default: tpr.")
     ] = None,
     estimator: Annotated[
-        str | None, _method("--estimator", "NAME", "How it is estimated. Default: mdba_dr.")
+        str | None, method("--estimator", "NAME", "How it is estimated. Default: mdba_dr.")
     ] = None,
     confidence: Annotated[
-        float | None, _method("--confidence", "SHARE", "Of the intervals. Default: 0.9.")
+        float | None, method("--confidence", "SHARE", "Of the intervals. Default: 0.9.")
     ] = None,
-    jobs: Annotated[int | None, _method("--jobs", "N", "Parallel workers.")] = None,
-    seed: Annotated[int | None, _method("--seed", "N", "Same seed, same numbers.")] = None,
+    jobs: Annotated[int | None, method("--jobs", "N", "Parallel workers.")] = None,
+    seed: Annotated[int | None, method("--seed", "N", "Same seed, same numbers.")] = None,
     max_gap: Annotated[
         float | None,
-        _policy("--max-gap", "GAP", "The largest tolerated difference, 0 to 1. Default: 0.1."),
+        policy("--max-gap", "GAP", "The largest tolerated difference, 0 to 1. Default: 0.1."),
     ] = None,
     correction: Annotated[
         str | None,
-        _policy("--correction", "NAME", "For testing many labelers: holm (default), bh, none."),
+        policy("--correction", "NAME", "For testing many labelers: holm (default), bh, none."),
     ] = None,
     json_file: Annotated[
         str | None,
@@ -100,7 +110,7 @@ def plan(
     """
     from mdba_checks.files import check_target, write_whole
 
-    settings = _settings(
+    settings = read_settings(
         config,
         {
             "columns.labeler": labeler,
@@ -120,7 +130,7 @@ def plan(
             "policy.correction": correction,
         },
     )
-    inputs = [*map(_file_of, (labels, gold)), *([Path(config)] if config else [])]
+    inputs = [*map(file_of, (labels, gold)), *([Path(config)] if config else [])]
     to_stdout = json_file == "-"
     if json_file and not to_stdout:
         check_target(json_file, force=force, inputs=inputs)
