@@ -32,8 +32,9 @@ class Rules:
     slip: FloatArray  # (labelers, groups, variants)
 
     def score(self, design: FloatArray) -> FloatArray:
-        """Return the rules' logits, (labelers, groups, parts, places, variants)."""
-        score: FloatArray = np.matmul(design, self.coef[:, :, None])
+        """Return the rules' logits, (labelers, groups, parts, variants, places)."""
+        coef = self.coef.swapaxes(-1, -2)[:, :, None]
+        score: FloatArray = np.matmul(coef, design.swapaxes(-1, -2))
         return score
 
     def repeated(self, times: int) -> Rules:
@@ -90,30 +91,47 @@ def fit_rules(
     learn_lapses
         Whether `miss` and `slip` are estimated or stay as in `start`.
     """
-    precision = _group_precision(design.shape[1])
-    decision, weight = decision[..., None], weight[..., None]
-    seen = weight * sees.T[:, None]  # (labelers, groups, parts, places, variants)
+    prior = ridge * _group_precision(design.shape[1])
+    # Places come last: then the inner loops are long, and what a variant has of its own is constant
+    # in them.
+    decision, weight = decision[..., None, :], weight[..., None, :]
+    seen = weight * sees.T[..., None]  # (labelers, groups, parts, variants, places)
     coef, miss, slip = start.coef, start.miss, start.slip
-    score = start.score(design)
+    at = _Score.of(start.score(design))
     for _ in range(rounds):
-        mean = expit(score.mean(axis=-1))
-        curvature = np.maximum(mean * (1 - mean), 1e-6) * weight[..., 0]
-        inverse = _inverse_curvature(design, curvature, sees, ridge * precision)
+        curvature = _curvature(at.score.mean(axis=-2)) * weight[..., 0, :]
+        inverse = _inverse_curvature(design, curvature, sees, prior)
         for _ in range(steps):
-            s = expit(score)
-            lapses = miss[:, :, None, None], slip[:, :, None, None]
-            yes = _responsibility(s, decision, *lapses)
-            pull = ridge * np.einsum("ab,kbpv->kapv", precision, coef - towards)
-            residual = (yes - s) * seen
-            gradient = np.matmul(design.swapaxes(-1, -2), residual).sum(axis=2) - pull
-            change = _solve(inverse, gradient)
+            yes = _responsibility(at.chance, decision, miss, slip)
+            seen_yes = seen * yes
+            residual = seen_yes - seen * at.chance
+            pull = np.einsum("ab,kbpv->kapv", prior, coef - towards)
+            upwards = np.matmul(residual, design).sum(axis=2).swapaxes(-1, -2)
+            change = _solve(inverse, upwards - pull)
             step = Rules(change, miss, slip).score(design)
-            size = _step_size(score, step, yes, seen, (coef - towards, change, ridge * precision))
+            size, at = _go(at, step, seen, seen_yes, (coef - towards, change, prior))
             coef = coef + size[:, None, None] * change
-            score = score + size[:, None, None, None] * step
             if learn_lapses:
-                miss, slip = _lapse_rates(yes, decision, seen)
+                miss, slip = _lapse_rates(seen_yes, decision, seen)
     return Rules(coef, miss, slip)
+
+
+@dataclass(frozen=True)
+class _Score:
+    """Scores and what follows from them; kept together because a step needs all three twice."""
+
+    score: FloatArray
+    chance: FloatArray  # of a yes
+    softplus: FloatArray
+
+    @classmethod
+    def of(cls, score: FloatArray) -> _Score:
+        # One exponential for both, and only functions that numpy computes several at a time.
+        small = np.exp(-np.abs(score))
+        below = 1 + small
+        softplus = np.log(below)
+        softplus += np.maximum(score, 0)
+        return cls(score, np.where(score >= 0, 1.0, small) / below, softplus)
 
 
 def _inverse_curvature(
@@ -121,7 +139,8 @@ def _inverse_curvature(
 ) -> FloatArray:
     """Return the inverse Hessian, (labelers, variants, groups × columns, groups × columns)."""
     n_labelers, n_groups, _, _, n_columns = design.shape
-    by_part = np.matmul((design * curvature[..., None]).swapaxes(-1, -2), design)
+    weighted = design * np.sqrt(curvature)[..., None]
+    by_part = np.matmul(weighted.swapaxes(-1, -2), weighted)
     seen = np.einsum("vf,kafpq->kvapq", sees, by_part)
     hessian = np.zeros((n_labelers, len(sees), n_groups, n_columns, n_groups, n_columns))
     columns = np.arange(n_columns)
@@ -142,56 +161,68 @@ def _solve(inverse: FloatArray, gradient: FloatArray) -> FloatArray:
     return change.transpose(0, 2, 3, 1)
 
 
-def _step_size(
-    score: FloatArray,
+def _go(
+    at: _Score,
     step: FloatArray,
-    yes: FloatArray,
     seen: FloatArray,
+    seen_yes: FloatArray,
     prior: tuple[FloatArray, FloatArray, FloatArray],
-) -> FloatArray:
-    """Return how far to go, (labelers, variants), so that no surrogate likelihood gets worse.
+) -> tuple[FloatArray, _Score]:
+    """Go so far, (labelers, variants), that no surrogate likelihood gets worse.
 
     A full step overshoots where nearly everything is sorted out already; it is halved there.
     """
-    from_prior, change, precision = prior
-
-    def surrogate(size: FloatArray | None) -> FloatArray:
-        at, moved = score, from_prior
-        if size is not None:
-            at = score + size[:, None, None, None] * step
-            moved = from_prior + size[:, None, None] * change
-        fit = (seen * (yes * at - np.logaddexp(0, at))).sum(axis=(1, 2, 3))
-        penalty = np.einsum("kapv,ab,kbpv->kv", moved, precision, moved, optimize=True) / 2
-        result: FloatArray = fit - penalty
-        return result
-
-    before = surrogate(None)
-    size = np.ones(before.shape)
+    moved, change, precision = prior
+    rise = _over_rows(seen_yes, step)
+    before = _over_rows(seen, at.softplus)
+    slope, bend = (
+        np.einsum("kapv,ab,kbpv->kv", one, precision, change, optimize=True)
+        for one in (moved, change)
+    )
+    size = np.ones(rise.shape)
+    then = _Score.of(at.score + step)
     for _ in range(_MOST_HALVINGS):
-        worse = surrogate(size) < before
+        gain = size * rise + before - _over_rows(seen, then.softplus)
+        worse = gain < size * slope + size**2 * bend / 2
         if not worse.any():
             break
         size[worse] /= 2
-    return size
+        then = _Score.of(at.score + size[:, None, None, :, None] * step)
+    return size, then
+
+
+def _over_rows(one: FloatArray, other: FloatArray) -> FloatArray:
+    total: FloatArray = np.einsum("kafvn,kafvn->kv", one, other)
+    return total
+
+
+def _curvature(score: FloatArray) -> FloatArray:
+    chance = expit(score)
+    curvature: FloatArray = np.maximum(chance * (1 - chance), 1e-6)
+    return curvature
 
 
 def _responsibility(
     s: FloatArray, decision: FloatArray, miss: FloatArray, slip: FloatArray
 ) -> FloatArray:
     """Return the probability that the rule said yes, given the decision."""
-    said_yes = s * (1 - miss) / np.maximum(s * (1 - miss) + (1 - s) * slip, 1e-300)
-    said_no = s * miss / np.maximum(s * miss + (1 - s) * (1 - slip), 1e-300)
-    result: FloatArray = np.where(decision > 0, said_yes, said_no)
+    if not (miss.any() or slip.any()):
+        return np.broadcast_to(decision, s.shape)
+    miss, slip = miss[:, :, None, :, None], slip[:, :, None, :, None]
+    said_yes = decision > 0
+    if_yes = s * np.where(said_yes, 1 - miss, miss)
+    if_no = (1 - s) * np.where(said_yes, slip, 1 - slip)
+    result: FloatArray = if_yes / np.maximum(if_yes + if_no, 1e-300)
     return result
 
 
 def _lapse_rates(
-    yes: FloatArray, decision: FloatArray, seen: FloatArray
+    seen_yes: FloatArray, decision: FloatArray, seen: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    rule_yes, rule_no = yes * seen, (1 - yes) * seen
-    axes = (2, 3)
-    miss = (rule_yes * (1 - decision)).sum(axes) / np.maximum(rule_yes.sum(axes), 1e-9)
-    slip = (rule_no * decision).sum(axes) / np.maximum(rule_no.sum(axes), 1e-9)
+    seen_no = seen - seen_yes
+    axes = (2, 4)
+    miss = (seen_yes * (1 - decision)).sum(axes) / np.maximum(seen_yes.sum(axes), 1e-9)
+    slip = (seen_no * decision).sum(axes) / np.maximum(seen_no.sum(axes), 1e-9)
     return np.clip(miss, *LAPSE_RANGE), np.clip(slip, *LAPSE_RANGE)
 
 

@@ -87,7 +87,7 @@ def fit_own_rules(rows: Rows, pooled: Rules, pooled_rate: FloatArray) -> OwnRule
             for fold in range(N_FOLDS):
                 here = batch.weight[:, :, fold] > 0
                 lapses = start.miss[..., None, fold], start.slip[..., None, fold]
-                held_out = lapsed_logit(score[:, :, fold, :, fold], *lapses)
+                held_out = lapsed_logit(score[:, :, fold, fold], *lapses)
                 logit[batch.index[:, :, fold][here], pull] = held_out[here]
     return OwnRules(codes, coef, rate, logit)
 
