@@ -19,6 +19,7 @@ from mdba_checks.diagnostics import (
     Inspection,
     Measures,
     diagnose,
+    doubts,
     inspect,
     measure,
     obstacles,
@@ -31,6 +32,7 @@ from mdba_checks.inference import Gaps, compare, contrasts
 from mdba_checks.labelers import ClassifierLearner
 from mdba_checks.plan import Plan, make_plan
 from mdba_checks.pseudonyms import read_key, under_pseudonyms
+from mdba_checks.record import Origin
 from mdba_checks.tables import Data, Source, load
 
 if TYPE_CHECKING:
@@ -96,6 +98,8 @@ class Assessment:
     pseudonyms
         The pseudonym of every labeler's name, when `config.pseudonymize` is set. Everything else
         knows labelers by their pseudonyms only.
+    origin
+        Where the tables were, and what else is needed to check them again.
     """
 
     config: CheckConfig
@@ -108,6 +112,7 @@ class Assessment:
     _table: pd.DataFrame
     _numbers: Gaps
     _measures: Measures
+    origin: Origin = field(default_factory=Origin)
 
     @property
     def gaps(self) -> pd.DataFrame:
@@ -145,6 +150,7 @@ class Assessment:
             policy,
             confidence=config.confidence,
             obstacles=obstacles(self._measures, policy),
+            doubts=doubts(self._measures, policy),
             estimator=config.estimator,
         )
         return replace(self, config=config, _table=table)
@@ -290,7 +296,9 @@ def assess_with(
     data = load(labels, gold, config, keep_item_names=store is not None)
     if progress:
         progress("reading", 1, 1)
-    return assess_data(data, config, estimators, learner=learner, store=store, progress=progress)
+    found = assess_data(data, config, estimators, learner=learner, store=store, progress=progress)
+    origin = Origin.of(labels, gold, store=store, learner=learner)
+    return {name: replace(each, origin=origin) for name, each in found.items()}
 
 
 def assess_data(
@@ -398,6 +406,7 @@ def _assessment(
         config.policy,
         confidence=config.confidence,
         obstacles=obstacles(measures, config.policy),
+        doubts=doubts(measures, config.policy),
         estimator=config.estimator,
     )
     summary = DataSummary(

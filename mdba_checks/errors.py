@@ -13,7 +13,18 @@ MOST_SHOWN = 20  # known names in a message; a table may have thousands of colum
 
 
 class CheckError(Exception):
-    """Base of every error raised on purpose by mdba-checks."""
+    r"""Base of every error raised on purpose by mdba-checks; its text is one line.
+
+    Texts quote names of files and columns, which may hold a line break or what steers a terminal.
+
+    Examples
+    --------
+    >>> str(InputError("no such file: a\nb.csv"))
+    'no such file: a\\nb.csv'
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__("".join(c if c.isprintable() else repr(c)[1:-1] for c in text))
 
 
 class InputError(CheckError):

@@ -41,12 +41,16 @@ def check_target(
     ...
     mdba_checks.errors.InputError: cannot write no/such/folder/out.json: there is no folder ...
     """
-    target = Path(path).resolve()  # a link stays a link: what it points to is replaced
+    target = _place(path)  # a link stays a link: what it points to is replaced
+    if target is None:
+        raise InputError(f"cannot write {path}: no file can be called so; choose another name")
     for each in inputs:
-        source = Path(each)
-        if target == source.resolve() or (_exists(target) and _same(target, source)):
+        source = _place(each)
+        if source is None:
+            continue  # nothing can be read there either, and whoever reads it says so
+        if target == source or (_exists(target) and _same(target, source)):
             raise InputError(f"cannot write {path}: it is an input; choose another name")
-        if source.is_dir() and target.is_relative_to(source.resolve()):
+        if source.is_dir() and target.is_relative_to(source):
             raise InputError(f"cannot write {path}: the folder {each} is an input")
     if not target.parent.is_dir():
         raise InputError(f"cannot write {path}: there is no folder {target.parent}; make it first")
@@ -129,6 +133,16 @@ def write_whole(
     """
     with whole_file(path, force=force, inputs=inputs) as temporary:
         temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def _place(path: str | Path) -> Path | None:
+    """Return where a name leads; None for names that lead nowhere on any system."""
+    try:
+        place = Path(path).resolve()
+        place.is_dir()  # not every impossible name is noticed before the system is asked
+    except (OSError, RuntimeError, ValueError):  # links in a circle, a NUL byte, too many letters
+        return None
+    return place
 
 
 def _exists(path: Path) -> bool:

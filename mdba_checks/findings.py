@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,11 +59,13 @@ def judge(
     *,
     confidence: float,
     obstacles: Sequence[str],
+    doubts: Sequence[str] = (),
     estimator: EstimatorName = "mdba_dr",
 ) -> pd.DataFrame:
     """Return `gaps` with `p_value`, `finding` and `reason` under a policy.
 
     `obstacles` says, per row, why nothing can be concluded there; an empty text means no obstacle.
+    `doubts` says, in the same way, why "fair" cannot be concluded; who is biased stays that.
     """
     judged = gaps.copy()
     gap, error = gaps["gap"].to_numpy(), gaps["std_error"].to_numpy()
@@ -84,13 +86,18 @@ def judge(
         # every single interval lies inside, which is the stricter demand already.
         biased = adjusted < 1 - confidence
         fair = (gaps["ci_low"] >= -policy.max_gap) & (gaps["ci_high"] <= policy.max_gap)
+    doubts = doubts or [""] * len(gaps)
+    fair &= np.array([doubt == "" for doubt in doubts], dtype=bool)
     judged["p_value"] = p
     judged["finding"] = np.select(
         [blocked, biased, fair], [INCONCLUSIVE, BIASED, FAIR], INCONCLUSIVE
     )
+    rows: Iterable[Any] = judged.itertuples(index=False)
     judged["reason"] = [
-        obstacle or _reason(row, policy, confidence, len(gaps), estimator)
-        for obstacle, row in zip(obstacles, judged.itertuples(index=False), strict=True)
+        obstacle
+        or (doubt if row.finding == INCONCLUSIVE else "")
+        or _reason(row, policy, confidence, len(gaps), estimator)
+        for obstacle, doubt, row in zip(obstacles, doubts, rows, strict=True)
     ]
     return judged
 

@@ -1,8 +1,9 @@
 """An assessment as plain values, for caches: written as JSON, read back the same to the last digit.
 
 The types that `Assessment` declares say how to put the values together again, so nothing has to be
-unpickled. Two things stay out: what is known of every single row, which is as long as the data and
-goes into a file of its own, and the names behind pseudonyms.
+unpickled. Three things stay out: what is known of every single row, which is as long as the data
+and goes into a file of its own; the names behind pseudonyms; and where the tables were, because the
+same content may come from elsewhere the next time.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ import pandas as pd
 from pydantic import BaseModel
 
 from mdba_checks.assessment import Assessment
+from mdba_checks.record import Origin
 
 
 def to_plain(assessment: Assessment) -> dict[str, Any]:
-    """Return an assessment as dicts, lists, texts and numbers; without rows and pseudonyms.
+    """Return an assessment as dicts, lists, texts and numbers; without rows, pseudonyms and origin.
 
     Examples
     --------
@@ -33,12 +35,13 @@ def to_plain(assessment: Assessment) -> dict[str, Any]:
     True
     """
     without_rows: dict[str, Any] = {name: rows[:0] for name, rows in row_arrays(assessment).items()}
-    plain: dict[str, Any] = _plain(replace(assessment, **without_rows, pseudonyms=None))
+    without: dict[str, Any] = {**without_rows, "pseudonyms": None, "origin": Origin()}
+    plain: dict[str, Any] = _plain(replace(assessment, **without))
     return plain
 
 
 def from_plain(values: Mapping[str, Any]) -> Assessment:
-    """Return the assessment that `to_plain` was given, without rows and pseudonyms."""
+    """Return the assessment that `to_plain` was given, without what stays out."""
     assessment: Assessment = _restored(Assessment, values)
     return assessment
 

@@ -1,23 +1,103 @@
 """The record of a check: what was decided and everything it rests on, ready for JSON.
 
 The record is what leaves the process: for other programs, for an archive, for whoever asks a year
-later why training was stopped. It holds no rows of the data, and it is valid JSON always: a number
-that does not exist is null, never NaN.
+later why training was stopped. It holds no rows of the data and no secrets, and it is enough to run
+the check again (see `mdba_checks.rerun`). It is valid JSON always: a number that does not exist is
+null, never NaN.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import platform
 from collections.abc import Mapping
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from mdba_checks import __version__
+from mdba_checks.tables.database import is_database, without_secrets
 
 if TYPE_CHECKING:
     from mdba_checks.assessment import Assessment
     from mdba_checks.verdict import Decision
+
+
+# Packages that numbers are made with, by the names that they may be installed under.
+_MADE_WITH = (
+    ("numpy",),
+    ("pandas",),
+    ("pyarrow",),
+    ("scikit-learn",),
+    ("scipy",),
+    ("xgboost", "xgboost-cpu"),
+)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where the numbers of a check came from, beyond the settings and the content of the tables.
+
+    Attributes
+    ----------
+    labels, gold
+        The paths as they were given, or ``URL::table`` without user, password and options; None for
+        tables that were in memory.
+    store
+        Whether fits of earlier checks may have been used.
+    learner
+        The type of a learner that was given in place of XGBoost.
+    """
+
+    labels: str | None = None
+    gold: str | None = None
+    store: bool = False
+    learner: str | None = None
+
+    @classmethod
+    def of(
+        cls, labels: object, gold: object, *, store: object = None, learner: object = None
+    ) -> Origin:
+        """Return the origin of a check, from what `assess` was given.
+
+        Examples
+        --------
+        >>> Origin.of("labels.csv", "mysql://ann:secret@host/jobs::gold")
+        Origin(labels='labels.csv', gold='mysql://***@host/jobs::gold', store=False, learner=None)
+        """
+        used = None if learner is None else type(learner).__name__
+        return cls(_written(labels), _written(gold), store is not None, used)
+
+
+def _written(source: object) -> str | None:
+    if is_database(source):
+        return without_secrets(source)
+    return str(source) if isinstance(source, (str, Path)) else None
+
+
+@cache
+def versions() -> Mapping[str, str | None]:
+    """Return the versions of everything that the numbers of a check depend on.
+
+    Examples
+    --------
+    >>> sorted(versions())
+    ['mdba-checks', 'numpy', 'pandas', 'pyarrow', 'python', 'scikit-learn', 'scipy', 'xgboost']
+    """
+    made_with = {names[0]: _installed(names) for names in _MADE_WITH}
+    return {"mdba-checks": __version__, "python": platform.python_version(), **made_with}
+
+
+def _installed(names: tuple[str, ...]) -> str | None:
+    for name in names:
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            continue
+    return None
 
 
 def to_record(assessment: Assessment, decision: Decision) -> dict[str, Any]:
@@ -53,6 +133,8 @@ def to_record(assessment: Assessment, decision: Decision) -> dict[str, Any]:
         "data": asdict(judged.data),
         "messages": judged.messages,
         "config": config.model_dump(mode="json"),
+        "origin": asdict(judged.origin),
+        "versions": versions(),
     }
     plain: dict[str, Any] = _plain(record)
     return plain
@@ -73,6 +155,57 @@ def to_json(record: Mapping[str, Any]) -> str:
     }
     """
     return json.dumps(record, indent=2, allow_nan=False) + "\n"
+
+
+def parse_record(text: bytes) -> dict[str, Any]:
+    """Return the record that `to_json` wrote; a stranger may have written the text.
+
+    Raises
+    ------
+    ValueError
+        When the text is not one JSON object, or means different things to different readers: it has
+        a key twice, or numbers that JSON does not know.
+
+    Examples
+    --------
+    >>> parse_record(b'{"verdict": "pass"}')
+    {'verdict': 'pass'}
+    >>> parse_record(b'{"verdict": "pass", "verdict": "block"}')
+    Traceback (most recent call last):
+    ...
+    ValueError: the key 'verdict' is there twice
+    """
+    try:
+        found = json.loads(
+            text, object_pairs_hook=_once, parse_float=_finite, parse_constant=_no_number
+        )
+    except RecursionError:
+        msg = "it is nested too deeply"
+        raise ValueError(msg) from None
+    if not isinstance(found, dict):
+        msg = "it is no JSON object"
+        raise ValueError(msg)  # noqa: TRY004  like all other ways in which a text is no record
+    return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            msg = f"the key {key[:40]!r} is there twice"
+            raise ValueError(msg)
+        found[key] = value
+    return found
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    return number if math.isfinite(number) else _no_number(digits[:40])
+
+
+def _no_number(name: str) -> NoReturn:
+    msg = f"{name} is no number in JSON"
+    raise ValueError(msg)
 
 
 def _plain(value: Any) -> Any:

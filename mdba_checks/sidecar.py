@@ -27,7 +27,7 @@ from mdba_checks.arrays import BoolArray
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
 from mdba_checks.files import check_target, whole_file
-from mdba_checks.record import to_json
+from mdba_checks.record import parse_record, to_json
 from mdba_checks.tables import Source, content_hash, read_table
 from mdba_checks.tables.csv_files import read_csv
 from mdba_checks.tables.database import first_line, is_database
@@ -306,12 +306,23 @@ def _passport(path: Path, form: Format) -> dict[str, Any]:
     if len(set(texts)) > 1:
         raise _DoubtError(f"{beside.name} is not the sidecar that the file carries inside")
     try:
-        record = json.loads(texts[0])
-    except ValueError:  # no JSON, or not even text
-        record = None
-    if not isinstance(record, dict) or record != _sealed(record):
+        record = parse_record(texts[0])
+    except ValueError:
+        raise _DoubtError(f"{beside.name} is damaged") from None
+    if not is_sealed(record):
         raise _DoubtError(f"{beside.name} is damaged")
     return record
+
+
+def is_sealed(record: Mapping[str, Any]) -> bool:
+    """Tell whether a record that was parsed from JSON carries its own hash: nobody changed it.
+
+    It protects from accidents, not from forgers, who can make a hash as well.
+    """
+    try:
+        return bool(record.get(_SEAL) == _sealed(record)[_SEAL])
+    except RecursionError:  # what can be parsed may still be too deep to be written
+        return False
 
 
 def _hold_against(path: Path, form: Format, record: Mapping[str, Any]) -> None:

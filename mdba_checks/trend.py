@@ -114,7 +114,7 @@ def _parsed(path: Path) -> Any:
         return json.loads(path.read_bytes())
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    except ValueError:
+    except (ValueError, RecursionError):  # the second for brackets without end
         raise InputError(f"{path} is not JSON: give what mdba check --json wrote") from None
 
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import os
 import re
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -279,12 +281,15 @@ def column_names(source: Source) -> list[str]:
             packed = file.read(2) == _GZIP
         with gzip.open(path) if packed else path.open("rb") as file:
             head = file.read(_HEAD_BYTES).removeprefix(_BOM)
-    except (OSError, EOFError, pa.ArrowException) as error:
+    except (OSError, EOFError, zlib.error, pa.ArrowException) as error:
         raise InputError(f"cannot read {path}: {first_line(error)}") from None
     delimiter = _delimiter(head, 0)
     header = next((each[1] for each in _line(delimiter).finditer(head) if each[1]), b"")
     text = io.StringIO(header.decode(errors="replace"), newline="")
-    return next(csv.reader(text, delimiter=delimiter.decode()), [])
+    try:
+        return next(csv.reader(text, delimiter=delimiter.decode()), [])
+    except csv.Error as error:
+        raise InputError(f"cannot read the header of {path}: {error}") from None
 
 
 def same_format(source: Source, form: Format) -> bool:
@@ -294,7 +299,10 @@ def same_format(source: Source, form: Format) -> bool:
 
 
 def _file(source: Source) -> Path | None:
-    if not isinstance(source, (str, Path)) or is_database(source) or Path(source).is_dir():
+    if not isinstance(source, (str, Path)) or is_database(source):
+        return None
+    # Unlike a Path, this does not complain about names that no file can have: the reader does.
+    if os.path.isdir(source):  # noqa: PTH112
         return None
     return Path(source)
 

@@ -424,7 +424,7 @@ def test_clean_data_are_never_serious(family, seed):
 
 def test_every_check_has_one_summary_with_the_worst_level(clean):
     summaries = [each for each in clean.diagnostics if (each.labeler, each.group) == (None, None)]
-    assert len({each.check for each in summaries}) == len(summaries) == 7
+    assert len({each.check for each in summaries}) == len(summaries) == 9
     order = ["ok", "look", "serious"]
     for each in summaries:
         own = [one.level for one in clean.diagnostics if one.check == each.check]
@@ -447,7 +447,7 @@ def test_many_labelers_in_order_make_no_more_records_than_one(clean):
         product=np.full((n, 1), 0.01),
         inspection=replace(clean._measures.inspection, repeats=repeats, shift=shift),
     )
-    assert len(diagnose(many, Policy())) == 9  # seven summaries, and two groups
+    assert len(diagnose(many, Policy())) == 11  # nine summaries, and two groups
     assert set(obstacles(many, Policy())) == {""}
 
 

@@ -27,6 +27,8 @@ KEYS = [
     "data",
     "messages",
     "config",
+    "origin",
+    "versions",
 ]
 
 

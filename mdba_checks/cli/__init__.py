@@ -20,10 +20,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     mdba-checks ...
     0
     """
+    # Python itself leaves with 1 when an error gets out, and that is a verdict here.
     try:
         from mdba_checks.cli.app import run
     except ImportError as error:
-        # Python itself would leave with 1, which is a verdict here.
         sys.stderr.write(f"mdba: internal error: {error}; install mdba-checks again\n")
         return 70
-    return run(sys.argv[1:] if arguments is None else list(arguments))
+    except KeyboardInterrupt:
+        return 130
+    try:
+        return run(sys.argv[1:] if arguments is None else list(arguments))
+    except Exception:  # noqa: BLE001  even telling of an error can fail, when memory is short
+        sys.stderr.write("mdba: internal error while another one was told of\n")
+        return 70

@@ -7,6 +7,7 @@ mend is one line on stderr and 2; what we should mend is one line and 70, with t
 
 from __future__ import annotations
 
+import errno
 import sys
 import traceback
 import warnings
@@ -15,10 +16,22 @@ from typing import Annotated
 import typer
 
 from mdba_checks import __version__
-from mdba_checks.cli import check, demo, init, plan, reproduce, simulate, trend, validate, verify
+from mdba_checks.cli import (
+    check,
+    demo,
+    init,
+    plan,
+    reproduce,
+    rerun,
+    simulate,
+    trend,
+    validate,
+    verify,
+)
 from mdba_checks.errors import CheckError
 
 BAD_USAGE, INTERNAL_ERROR, INTERRUPTED, READER_GONE = 2, 70, 130, 141
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 app = typer.Typer(
     name="mdba",
@@ -33,6 +46,7 @@ app.command("init", epilog=init.EPILOG)(init.init)
 app.command("simulate", epilog=simulate.EPILOG)(simulate.simulate)
 app.command("validate", epilog=validate.EPILOG)(validate.validate)
 app.command("verify", epilog=verify.EPILOG)(verify.verify)
+app.command("rerun", epilog=rerun.EPILOG)(rerun.rerun)
 app.command("trend", epilog=trend.EPILOG)(trend.trend)
 app.command("plan", epilog=plan.EPILOG)(plan.plan)
 app.command("reproduce", epilog=reproduce.EPILOG)(reproduce.reproduce)
@@ -76,8 +90,30 @@ def run(arguments: list[str]) -> int:
         # typer and rich leave with code 1, our word for "blocked", when nobody reads their output.
         return READER_GONE
     except Exception as error:  # noqa: BLE001  the last resort: whatever it is, it is no verdict
-        what = f"internal error: {type(error).__name__}: {error}"
+        if _is_out_of_memory(error):
+            way_out = "give it more, choose fewer columns with --features, or fewer --jobs"
+            return _fail(f"not enough memory ({_first(error)}): {way_out}", BAD_USAGE, debug=debug)
+        if isinstance(error, OSError) and error.errno in _NO_ROOM:
+            text = f"cannot write the result: {error.strerror}; make room and run again"
+            return _fail(text, BAD_USAGE, debug=debug)
+        what = f"internal error: {type(error).__name__}: {_first(error)}"
         return _fail(f"{what} (run with --debug)", INTERNAL_ERROR, debug=debug)
+
+
+def _is_out_of_memory(error: BaseException | None) -> bool:
+    """Tell whether memory has run out; what is raised then may hide what came before it."""
+    while error is not None:
+        # The texts are those of XGBoost, and of Python where a thread's stack has no room.
+        text = str(error)
+        if isinstance(error, MemoryError) or "bad_alloc" in text or "start new thread" in text:
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _first(error: Exception) -> str:
+    """Return the first line of an error that says something; some go on for pages."""
+    return next((line for line in str(error).splitlines() if line.strip()), "no details")
 
 
 def _invoke(arguments: list[str]) -> int:
@@ -93,8 +129,10 @@ def _invoke(arguments: list[str]) -> int:
 def _fail(text: str, code: int, *, debug: bool) -> int:
     from mdba_checks.cli.terminal import screen
 
-    if debug:
-        traceback.print_exc()
     surface = screen(sys.stderr)
+    if debug:
+        # Errors quote values of the data, and a terminal obeys what it finds in them.
+        for line in traceback.format_exc().splitlines():
+            sys.stderr.write(f"{surface.clean(line)}\n")
     sys.stderr.write(f"mdba: {surface.clean(text)}\n")
     return code

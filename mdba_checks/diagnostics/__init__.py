@@ -3,13 +3,13 @@
 `inspect` looks at the tables alone, `measure` adds what the models showed, and `diagnose` grades
 the numbers under a policy. The three are apart because a policy may change after the numbers have
 been found, and several estimators share one look at the tables. `obstacles` says for which
-comparisons nothing can be concluded, and why.
+comparisons nothing can be concluded, and why; `doubts`, who cannot be called fair.
 """
 
 from mdba_checks.diagnostics.checks import diagnose
 from mdba_checks.diagnostics.grading import Diagnostic, Level
 from mdba_checks.diagnostics.measures import Inspection, Measures, inspect, measure
-from mdba_checks.diagnostics.obstacles import obstacles
+from mdba_checks.diagnostics.obstacles import doubts, obstacles
 
 __all__ = [
     "Diagnostic",
@@ -17,6 +17,7 @@ __all__ = [
     "Level",
     "Measures",
     "diagnose",
+    "doubts",
     "inspect",
     "measure",
     "obstacles",

@@ -20,6 +20,7 @@ from mdba_checks.diagnostics.grading import (
     unsaid,
 )
 from mdba_checks.diagnostics.measures import Measures
+from mdba_checks.diagnostics.suspicions import suspicions
 
 # AUC 0.65 is where the means of two samples lie half a standard deviation apart: with models that
 # are fitted to both, that still does little. At 0.8 (1.2 standard deviations) most gold items say
@@ -71,6 +72,7 @@ def grade(measures: Measures, policy: Policy) -> list[Grading]:
     found += [_c_disagreement(measures, policy), _duplicates(measures)]
     if measures.uses_gold:
         found.append(_gold_in_labels(measures))
+    found += suspicions(measures, policy)
     return [each for each in found if each is not None]
 
 
@@ -128,7 +130,7 @@ def _covariate_shift(measures: Measures) -> tuple[Grading, Grading]:
             shift.auc_of_all[column], measures.groups[column], "the labeled", of_all[column]
         ),
         shown=np.isfinite(shift.auc_of_all)[None],
-        blocks=False,
+        blocks="none",
     )
     one_by_one = Grading(
         "covariate_shift",
@@ -206,7 +208,7 @@ def _gold_positives(measures: Measures, policy: Policy) -> Grading:
         words=words,
         summary=f"gold items where {measures.right} is right: {shown}{more}",
         worst=float(count.min()),
-        blocks=False,  # the policy's limit is an obstacle of its own
+        blocks="none",  # the policy's limit is an obstacle of its own
     )
 
 

@@ -31,7 +31,8 @@ class Diagnostic:
     ----------
     check
         Which one, for programs: ``covariate_shift``, ``fidelity``, ``gold_positives``,
-        ``gold_fit``, ``product_term``, ``c_disagreement``, ``duplicates``, ``gold_in_labels``.
+        ``gold_fit``, ``product_term``, ``c_disagreement``, ``duplicates``, ``gold_in_labels``,
+        ``gold_behaviour``, ``noise``, ``consensus``.
     labeler, group
         Whom it is about; None for everybody. A check's summary has neither.
     value
@@ -68,7 +69,8 @@ class Grading:
     shown
         Where a record is made; by default wherever something is not in order.
     blocks
-        Whether a serious level about a labeler stands in the way of a finding.
+        What a serious level about a labeler stands in the way of: any finding, none, or "fair"
+        alone, where it raises a suspicion that must not become an excuse.
     """
 
     check: str
@@ -80,7 +82,7 @@ class Grading:
     summary: str | None = None
     worst: float = float("nan")
     shown: BoolArray | None = None
-    blocks: bool = True
+    blocks: Literal["any", "fair", "none"] = "any"
 
     def records(self, measures: Measures) -> Iterator[Diagnostic]:
         """Yield the summary, then what is not in order; of very many, the most serious."""

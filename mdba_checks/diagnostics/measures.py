@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from mdba_checks.arrays import BoolArray, FloatArray, IntArray
 from mdba_checks.config import CheckConfig, EstimatorName, Metric
+from mdba_checks.diagnostics.gaming import Gaming, look_for_gaming
 from mdba_checks.diagnostics.repeats import Repeats, find_repeats
 from mdba_checks.diagnostics.shift import Shift, measure_shift
 from mdba_checks.estimation import Estimation
@@ -51,6 +52,7 @@ class Measures:
     product: FloatArray | None  # (labelers, contrasts): bias of the gap that could remain
     product_bound: FloatArray | None  # the same at its theoretical worst, for other estimators
     c_spread: FloatArray | None  # (labelers, contrasts): how far gaps of different c lie apart
+    gaming: Gaming | None  # signs that labelers behave differently where they are checked
 
     def members(self, contrast: Contrast) -> IntArray:
         """Return the groups on the reference side."""
@@ -93,9 +95,10 @@ def measure(
     rates, fidelity, gold = estimation.rates[asked.name], estimation.fidelity, data.gold
     n_groups = len(data.groups)
     wanted_kind = 0 if config.metric in ("fpr", "tnr") else 1
-    g, auc, fit, product, bound = estimation.gold_g, None, None, None, None
+    g, auc, fit, product, bound, gaming = estimation.gold_g, None, None, None, None, None
     if asked.needs_models and fidelity is not None and g is not None:
         auc = fidelity.auc
+        gaming = look_for_gaming(data, estimation, config.metric, inspection.repeats)
         of_group = [gold.group == code for code in range(n_groups)]
         fit = np.array([_auc(g[here], gold.correct[here] == 1) for here in of_group])
         if asked.name == "mdba_dr":
@@ -121,6 +124,7 @@ def measure(
         product=product,
         product_bound=bound,
         c_spread=_spread(estimation.rate_by_c, rates, wanted) if asked.by_c else None,
+        gaming=gaming,
     )
 
 

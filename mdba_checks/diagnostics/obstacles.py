@@ -1,10 +1,13 @@
 """Obstacles: the comparisons about which nothing can be concluded, and why.
 
 Either there is too little to go by, or an assumption plainly does not hold. The first is always an
-obstacle, the second unless the policy asks for findings all the same.
+obstacle, the second unless the policy asks for findings all the same. Beside obstacles there are
+doubts: they stand in the way of "fair" alone.
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 import numpy as np
 
@@ -16,6 +19,9 @@ from mdba_checks.diagnostics.measures import Measures
 
 # A group that holds less of "everyone else" than this cannot spoil the comparison with them.
 _PART_OF_REST = 0.2
+# They say for every labeled item how likely yes is right. Taught by one kind of gold alone they say
+# the same of all items, and what is compared is how often people say yes at all.
+_LEARN_WHAT_IS_RIGHT = ("mdba_dr", "gold_model")
 
 
 def obstacles(measures: Measures, policy: Policy) -> tuple[str, ...]:
@@ -32,11 +38,34 @@ def obstacles(measures: Measures, policy: Policy) -> tuple[str, ...]:
     """
     texts = np.full((len(measures.labelers), len(measures.contrasts)), "", dtype=object)
     _too_little(texts, measures, policy)
+    _all_serious(texts, measures, policy, "any")
+    return tuple(texts.ravel())
+
+
+def doubts(measures: Measures, policy: Policy) -> tuple[str, ...]:
+    """Return, in the form of `obstacles`, why somebody cannot be called fair; biased they may be.
+
+    Examples
+    --------
+    >>> from mdba_checks import CheckConfig, assess
+    >>> from mdba_checks.simulation import simulate
+    >>> made = simulate(n_items=3000, n_labelers=2, gold_per_group=150, seed=1)
+    >>> assessment = assess(made.labels, made.gold, CheckConfig(reference="men"))
+    >>> doubts(assessment._measures, assessment.config.policy)
+    ('', '')
+    """
+    texts = np.full((len(measures.labelers), len(measures.contrasts)), "", dtype=object)
+    _all_serious(texts, measures, policy, "fair")
+    return tuple(texts.ravel())
+
+
+def _all_serious(
+    texts: np.ndarray, measures: Measures, policy: Policy, what: Literal["any", "fair"]
+) -> None:
     if policy.on_serious == "inconclusive":
         for grading in grade(measures, policy):
-            if grading.per_labeler and grading.blocks:
+            if grading.per_labeler and grading.blocks == what:
                 _serious(texts, grading, measures)
-    return tuple(texts.ravel())
 
 
 def _put(texts: np.ndarray, where: BoolArray, column: int, text: str) -> None:
@@ -46,7 +75,7 @@ def _put(texts: np.ndarray, where: BoolArray, column: int, text: str) -> None:
 
 
 def _too_little(texts: np.ndarray, measures: Measures, policy: Policy) -> None:
-    least = policy.min_gold_positives
+    least, other = policy.min_gold_positives, "yes" if measures.right == "no" else "no"
     n, positive = measures.n_labels.sum(axis=1), measures.n_positive.sum(axis=1)
     one_sided = np.flatnonzero((positive == 0) | (positive == n))
     for column, contrast in enumerate(measures.contrasts):
@@ -63,6 +92,12 @@ def _too_little(texts: np.ndarray, measures: Measures, policy: Policy) -> None:
                     f"gold has {found} item{'s' if found != 1 else ''} of {name} where "
                     f"{measures.right} is right; at least {least} are needed "
                     "(policy.min_gold_positives)"
+                )
+                _put(texts, np.full(len(texts), fill_value=True), column, text)
+            if measures.estimator in _LEARN_WHAT_IS_RIGHT and found == measures.n_gold[codes].sum():
+                text = (
+                    f"gold has no item of {name} where {other} is right, so that it "
+                    "cannot tell such items apart: gold needs both kinds, as they come"
                 )
                 _put(texts, np.full(len(texts), fill_value=True), column, text)
         for row in one_sided:

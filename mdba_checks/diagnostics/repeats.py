@@ -68,7 +68,10 @@ def find_repeats(data: Data) -> Repeats:
     ([0.33, 0.0], 1)
     """
     labels, gold, n_labelers = data.labels, data.gold, len(data.labelers)
-    mark, gold_mark = _marks(labels.trees, labels.group), _marks(gold.trees, gold.group)
+    mark, gold_mark = (
+        feature_marks(labels.trees, labels.group),
+        feature_marks(gold.trees, gold.group),
+    )
     ordered = np.sort(mark)
     named, alike = _among(gold.item, np.sort(labels.item)), _among(gold_mark, ordered)
     repeated = _repeated(labels.labeler, labels.item if data.has_items else mark)
@@ -95,7 +98,7 @@ def find_repeats(data: Data) -> Repeats:
     )
 
 
-def _marks(features: FloatArray, group: IntArray) -> IntArray:
+def feature_marks(features: FloatArray, group: IntArray) -> IntArray:
     """Return one number per row that two rows share when features and group are equal."""
     columns = (features[:, place].astype(np.float64) for place in range(features.shape[1]))
     return row_fingerprints(chain(columns, [group]), len(group))

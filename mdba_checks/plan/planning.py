@@ -15,7 +15,7 @@ from scipy.stats import norm
 
 from mdba_checks.arrays import BoolArray, FloatArray, IntArray
 from mdba_checks.config import Policy
-from mdba_checks.diagnostics import Measures, obstacles
+from mdba_checks.diagnostics import Measures, doubts, obstacles
 from mdba_checks.errors import InputError
 from mdba_checks.findings import INCONCLUSIVE
 from mdba_checks.inference import Gaps
@@ -97,7 +97,15 @@ def make_plan(
     )
     rows = np.flatnonzero(gaps["finding"].to_numpy() == INCONCLUSIVE)
     gap, error = gaps["gap"].to_numpy()[rows], gaps["std_error"].to_numpy()[rows]
-    hindered = np.array(obstacles(measures, policy), dtype=object)[rows]
+    hindered = np.array(
+        [
+            obstacle or doubt
+            for obstacle, doubt in zip(
+                obstacles(measures, policy), doubts(measures, policy), strict=True
+            )
+        ],
+        dtype=object,
+    )[rows]
     hindered[(hindered == "") & ~(np.isfinite(gap) & np.isfinite(error))] = (
         "the gap could not be estimated"
     )

@@ -113,6 +113,13 @@ ASSUMPTIONS = (
         "They are direct evidence, and count as that only if both tables name the item alike.",
         ("gold_in_labels",),
     ),
+    Assumption(
+        "Labelers decide alike whether they are checked or not",
+        "Somebody who recognises gold items and is careful with those alone, who answers at random "
+        "now and then, or who agrees with others on a wrong rule looks better than their labels "
+        "are. A suspicion is no proof: there may be a harmless reason.",
+        ("gold_behaviour", "noise", "consensus"),
+    ),
 )
 
 NOT_SAID = (

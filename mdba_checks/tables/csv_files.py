@@ -43,6 +43,8 @@ def read_csv(
         problem = str(error)
         if "UTF8" in problem:
             raise InputError(_not_utf8(path)) from None
+        if "Empty CSV file" in problem:  # how Arrow calls a header without a line end
+            raise InputError(f"{path} has no rows: a header line and rows are needed") from None
         if "conversion error" not in problem:
             raise InputError(f"cannot read {path}: {file.explain(error)}") from None
         table = file.parse({name: roles.get(name, pa.string()) for name in file.names})

@@ -10,7 +10,7 @@ from urllib.parse import quote, quote_plus
 
 import pyarrow as pa
 
-from mdba_checks.errors import InputError, MissingExtraError, did_you_mean
+from mdba_checks.errors import CheckError, InputError, MissingExtraError, did_you_mean
 from mdba_checks.tables.text import canonical
 
 if TYPE_CHECKING:
@@ -40,6 +40,35 @@ def safe_name(source: Any) -> str:
     return f"table {table!r} of {place}" if table else place
 
 
+def without_secrets(source: Any) -> str:
+    """Return a database table as ``URL::table``, with ``***`` for what only its owner should know.
+
+    User, password and options go. Where no ``***`` is left, the text can be read again as it is.
+
+    Examples
+    --------
+    >>> without_secrets("postgresql://ann:secret@host:5432/db?sslkey=k::labels")
+    'postgresql://***@host:5432/db?***::labels'
+    >>> without_secrets(("sqlite:///jobs.db", "labels"))
+    'sqlite:///jobs.db::labels'
+    """
+    url, table = _split(source)
+    scheme, mark, place = url.partition("://")
+    if not mark:
+        return f"***::{table}"
+    owner = ""
+    if not _in_file(scheme):
+        before, at, place = place.rpartition("@")
+        host, slash, path = place.partition("/")
+        name, colon, port = host.partition(":")
+        # Without an @ what follows a colon may be a password, as in `_without_user`.
+        place = f"{name}{colon}{port if before else '***' * bool(colon)}{slash}{path}"
+        owner = "***@" if at else ""
+    place, *options = re.split("[?&;#]", place, maxsplit=1)
+    hidden = f"{scheme}://{owner}{place}{'?***' if options else ''}"
+    return f"{hidden}::{table}" if table else hidden
+
+
 def _in_file(scheme: str) -> bool:
     return scheme.partition("+")[0] in _IN_FILES
 
@@ -53,6 +82,16 @@ def _without_user(place: str) -> str:
 
 def read_database(source: Any) -> pa.Table:
     """Read one table or view whole."""
+    try:
+        return _read(source)
+    except CheckError as error:
+        # What a driver said may quote the URL. Tracebacks hide it, but not every tool that walks
+        # from an error to the one before it does.
+        error.__context__ = None
+        raise
+
+
+def _read(source: Any) -> pa.Table:
     url, table = _split(source)
     scheme = url.partition("://")[0]
     if "://" not in url:

@@ -30,6 +30,9 @@ _FLAGS = {
 }
 _BINARY = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
 _SHOWN = 5
+# A row that stands for more than anybody can count, or for next to nothing, is a slip; and beyond
+# this, sums of squares lose all but the largest weight.
+_LEAST_WEIGHT, _MOST_WEIGHT = 1e-9, 1e12
 
 
 @dataclass(frozen=True)
@@ -250,12 +253,12 @@ def weights(gold: pa.Table, name: str | None) -> FloatArray:
     if kind is not Kind.NUMBER:
         raise InputError(f"column {name!r} of gold must hold weights but holds {kind.value}")
     values = numbers(column)
-    wrong = np.flatnonzero((values <= 0) | np.isinf(values))
+    wrong = np.flatnonzero((values < _LEAST_WEIGHT) | (values > _MOST_WEIGHT))
     if len(wrong):
         row = wrong[0]
         raise InputError(
-            f"column {name!r} of gold must hold positive weights but row {row + 1} has "
-            f"{values[row]:g}"
+            f"column {name!r} of gold must hold positive weights ({_LEAST_WEIGHT:g} to "
+            f"{_MOST_WEIGHT:g}) but row {row + 1} has {values[row]:g}"
         )
     return values
 

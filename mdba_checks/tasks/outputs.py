@@ -23,7 +23,7 @@ from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
 from mdba_checks.pseudonyms import pseudonym, read_key
 from mdba_checks.quarantine import quarantine, removed_path, write_quarantined
-from mdba_checks.record import to_record
+from mdba_checks.record import Origin, to_record
 from mdba_checks.sidecar import Published, check_outputs, sidecar_path, verify
 from mdba_checks.tables import content_hash, read_table
 from mdba_checks.tables.database import is_database
@@ -91,7 +91,7 @@ def write_outputs(
     if _is_written(output, to_record(assessment, decision)):
         log().info("%s is there already, as it should be", output)
         return paths
-    assessment = _whole(assessment, kept, labels, gold)
+    assessment = replace(_whole(assessment, kept, labels, gold), origin=Origin.of(labels, gold))
     options: dict[str, Any] = {"force": force, "inputs": _files((labels, gold))}
     if decision.verdict != "quarantine":
         _tell(write_annotated(labels, assessment, decision, output, **options))
