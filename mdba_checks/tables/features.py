@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +18,7 @@ from mdba_checks.arrays import FloatArray
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError, did_you_mean
 from mdba_checks.tables.kinds import Kind, all_missing, kind_of, numbers
+from mdba_checks.tables.matrix import Column, compact
 from mdba_checks.tables.text import as_names, unify
 
 # More distinct texts than this, and than half of the rows, are free text or names, not categories.
@@ -30,9 +30,6 @@ FEW_ROWS = 20
 
 # What exports of a table's index are called.
 _INDEX_NAME = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
-
-
-Column: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True)
@@ -130,7 +127,7 @@ def _feature(
     whole = all(pa.types.is_integer(column.type) for column in columns)
     if whole and (_counts_rows(values[0]) or _counts_rows(np.concatenate(values))):
         raise _UnusableError("numbers the rows")
-    return Feature(name, values[0], values[1])
+    return Feature(name, compact(values[0]), compact(values[1]))
 
 
 def _declared_category(column: pa.ChunkedArray) -> bool:
@@ -180,7 +177,8 @@ def _category(name: str, encoded: list[pa.DictionaryArray]) -> Feature:
     if distinct > MANY_LEVELS and _mean_length(encoded) > LONG_TEXT:
         raise _UnusableError(f"holds long free text, {distinct} different in {present} rows")
     levels, codes = unify(*encoded)
-    return Feature(name, codes[0], codes[1], tuple(levels.to_pylist()))
+    small = [compact(own, n_levels=len(levels)) for own in codes]
+    return Feature(name, small[0], small[1], tuple(levels.to_pylist()))
 
 
 def _mean_length(encoded: list[pa.DictionaryArray]) -> float:

@@ -12,6 +12,7 @@ from mdba_checks.config import CheckConfig
 from mdba_checks.tables.encoding import Encoding, encode
 from mdba_checks.tables.features import choose_features
 from mdba_checks.tables.hashing import content_hash, row_fingerprints
+from mdba_checks.tables.matrix import Matrix
 from mdba_checks.tables.reading import Source, read_table
 from mdba_checks.tables.roles import (
     Roles,
@@ -42,6 +43,7 @@ class LabelRows:
         float32 (rows, features): numbers as they are, categories as codes, NaN missing.
     linear
         float64 (rows, columns): standardised numbers, missing indicators, one-hot categories.
+        Both share their memory, and rows become arrays when they are asked for.
     position
         Where the row stands in the input table.
     mark
@@ -53,13 +55,17 @@ class LabelRows:
     group: IntArray
     decision: IntArray
     item: IntArray
-    trees: FloatArray
-    linear: FloatArray
+    trees: Matrix
+    linear: Matrix
     position: IntArray
     mark: IntArray
 
     def __len__(self) -> int:
         return len(self.decision)
+
+    def take(self, rows: IntArray) -> LabelRows:
+        """Return some of the rows."""
+        return LabelRows(**{name: values.take(rows) for name, values in vars(self).items()})
 
 
 @dataclass(frozen=True)
@@ -195,7 +201,8 @@ def load(
         np.lexsort((marks[0], items[0], labeler)),
         np.lexsort((marks[1], items[1], group[1])),
     )
-    encoded = encode(features, (group[0], group[1]), orders)
+    feature_names = tuple(feature.name for feature in features)
+    encoded = encode(features, (group[0], group[1]), orders, lambda column: column.copy())
     messages += encoded.messages
     item = _numbered(items, orders)
     return Data(
@@ -214,13 +221,13 @@ def load(
             correct=correct[orders[1]],
             item=item[1],
             weight=weight[orders[1]],
-            trees=encoded.trees[1],
-            linear=encoded.linear[1],
+            trees=encoded.trees[1][:],
+            linear=encoded.linear[1][:],
             position=kept[1][orders[1]],
         ),
         labelers=tuple(labelers.to_pylist()),
         groups=tuple(groups),
-        features=tuple(feature.name for feature in features),
+        features=feature_names,
         tree_types=encoded.tree_types,
         encoding=encoded.encoding,
         messages=tuple(messages),

@@ -39,7 +39,7 @@ from mdba_checks.tasks.support import (
 from mdba_checks.verdict import Decision, gate
 
 # Numbers do not depend on them: the policy judges what was found, and jobs only share the work.
-_WITHOUT_EFFECT = {"policy", "jobs"}
+_WITHOUT_EFFECT = {"policy", "jobs", "engine", "cluster"}
 
 
 @task(
