@@ -39,6 +39,7 @@ T = TypeVar("T")
 
 POOL_ROWS = 200_000  # more rows than this hardly change the pooled models
 _BUCKET_ROWS = 50_000
+_BUCKET_CELLS = 4_000_000  # rows of a bucket × columns for linear models: 32 MB
 _BUCKET_GOLD = 50_000  # labelers of a bucket × gold items
 
 Progress = Callable[[str, int, int], None]  # stage, done, total
@@ -252,9 +253,10 @@ def _row_ranges(data: Data, only: IntArray | None) -> Iterator[slice | IntArray]
 
 def _ranges(data: Data, counts: IntArray) -> Iterator[slice]:
     most = max(1, _BUCKET_GOLD // len(data.gold.group))
+    most_rows = min(_BUCKET_ROWS, _BUCKET_CELLS // max(1, data.labels.linear.shape[1]))
     begin = end = labelers = 0
     for count in counts:
-        if labelers and (end + count - begin > _BUCKET_ROWS or labelers == most):
+        if labelers and (end + count - begin > most_rows or labelers == most):
             yield slice(begin, end)
             begin, labelers = end, 0
         end += int(count)

@@ -21,7 +21,7 @@ from mdba_checks.tables.matrix import Matrix
 # item rather than twins.
 _RARE = 0.1
 _COINCIDENCES = 2  # so many equal rows of a labeler may still be twins
-_SLICE_ROWS = 50_000
+_SLICE_ROWS = 20_000
 # Twins among the rows of a single labeler cannot be told from copies: most rows must be distinct.
 _MOSTLY_DISTINCT = 0.5
 
