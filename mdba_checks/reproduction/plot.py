@@ -22,6 +22,7 @@ _COLOURS = {
 def draw(summary: pd.DataFrame) -> str:
     """Return the summary of a grid as an SVG image."""
     try:
+        import matplotlib as mpl
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtraError("a plot of the grid", "report") from None
@@ -31,8 +32,9 @@ def draw(summary: pd.DataFrame) -> str:
     _draw_errors(error, summary[summary["family"] != "inconsistent"])
     _draw_coverage(cover, summary[summary["estimator"] == "mdba_dr"])
     out = io.StringIO()
-    # Without a date the same figures are the same file.
-    figure.savefig(out, format="svg", metadata={"Date": None})
+    # Without a date and with fixed names the same figures are the same file.
+    with mpl.rc_context({"svg.hashsalt": "mdba"}):
+        figure.savefig(out, format="svg", metadata={"Date": None})
     return out.getvalue()
 
 
