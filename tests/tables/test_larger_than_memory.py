@@ -92,7 +92,7 @@ def test_a_full_disk_is_one_line_that_says_where(monkeypatch):
 ASSESS_WITH_LITTLE = """
 import resource, sys
 from mdba_checks import CheckConfig, assess, estimation
-estimation.POOL_ROWS = 30_000
+estimation.POOL_ROWS, estimation._BUCKET_CELLS = 30_000, 1_000_000  # a small table, small parts
 labels, gold, limit, out = sys.argv[1:]
 little = CheckConfig(reference="a", jobs=1)
 assess(gold.replace("gold", "few"), gold, little)  # libraries, threads and stacks are there then
@@ -107,7 +107,7 @@ def test_a_table_larger_than_the_memory_limit_is_assessed_with_the_same_numbers(
     tmp_path, monkeypatch
 ):
     """The limit is on top of what the libraries take; the table alone is larger than it."""
-    rows, features = 250_000, 120
+    rows, features = 240_000, 60
     rng = np.random.default_rng(0)
     names = [f"x{place}" for place in range(features)]
     parts = tmp_path / "labels"
