@@ -37,7 +37,7 @@ bench-paper: $(VENV)/.all ## measure accuracy on the paper's grid
 	$(BIN)/python benchmarks/paper_grid.py $(ARGS)
 
 bench-speed: $(VENV)/.all ## measure time and memory
-	$(BIN)/python benchmarks/speed.py $(ARGS)
+	$(BIN)/python -m benchmarks.speed $(ARGS)
 
 schema: $(VENV)/.base ## renew docs/mdba.schema.json after a change of the configuration
 	$(BIN)/python -c 'import json; from mdba_checks.config import CheckConfig as C; print(json.dumps(C.model_json_schema(), indent=2, ensure_ascii=False))' > docs/mdba.schema.json.new

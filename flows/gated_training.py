@@ -96,7 +96,7 @@ def train_model(released: str, gold: str, target: Target, model: str, *, force: 
     """
     data, source = _encoded(released, gold)
     wanted = _targets(source, data, target)
-    matrix = _matrix(data, data.labels.trees, wanted)
+    matrix = _matrix(data, data.labels.trees[:], wanted)
     settings = {
         "objective": "binary:logistic",  # takes probabilities as targets, too
         "max_depth": 4,

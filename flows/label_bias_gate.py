@@ -16,7 +16,7 @@ from prefect import flow
 from prefect.states import Completed, Failed, State
 
 from mdba_checks.artifacts import in_a_row, question
-from mdba_checks.config import CheckConfig
+from mdba_checks.config import CheckConfig, EngineName
 from mdba_checks.errors import InputError
 from mdba_checks.tables import source_name
 from mdba_checks.tasks import (
@@ -53,6 +53,9 @@ def label_bias_gate(
     config: str | dict[str, Any] | CheckConfig = "mdba.yaml",
     output: str | None = None,
     force: bool = False,
+    engine: EngineName | None = None,
+    cluster: str | None = None,
+    reuse: bool = True,
 ) -> State[dict[str, Any]]:
     """Check labels and release them, whole or in part, or block them.
 
@@ -69,8 +72,17 @@ def label_bias_gate(
         Where released labels go (.csv, .csv.gz or .parquet), with a sidecar beside them.
     force
         Whether an older output may be replaced.
+    engine
+        Where buckets of labelers are worked on: local (threads of this process), dask or spark;
+        by default what the settings say.
+    cluster
+        The address of a Dask scheduler or a Spark master; by default one is started.
+    reuse
+        Whether labelers whose rows are the same as in an earlier run keep what was found then.
     """
     settings = read_config(config)
+    if engine is not None:
+        settings = settings.updated({"engine": engine, "cluster": cluster})
     values, policy = settings.model_dump(mode="json"), settings.policy.model_dump(mode="json")
     source = source_name(labels)
     if output is not None:
@@ -78,7 +90,7 @@ def label_bias_gate(
     elif settings.policy.mode == "quarantine" or settings.policy.on_block == "approve":
         raise InputError("this policy may release a part of the labels: give an output for it")
     prints = fingerprint(labels, gold, values)
-    kept = assess_labels(labels, gold, values, prints)
+    kept = assess_labels(labels, gold, values, prints, reuse)
     record = decide(kept, policy)
     outcome, message = OUTCOMES[record["verdict"]], in_a_row(record["reasons"])
 

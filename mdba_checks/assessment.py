@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from mdba_checks.arrays import FloatArray, IntArray
+from mdba_checks.bucket import Estimation
 from mdba_checks.config import CheckConfig, EstimatorName, Policy
 from mdba_checks.diagnostics import (
     Diagnostic,
@@ -24,8 +25,9 @@ from mdba_checks.diagnostics import (
     measure,
     obstacles,
 )
+from mdba_checks.engines import open_engine
 from mdba_checks.errors import InputError
-from mdba_checks.estimation import Estimation, Pooled, Progress, estimate_rates
+from mdba_checks.estimation import Pooled, Progress, estimate_rates
 from mdba_checks.estimators import Estimator, estimator
 from mdba_checks.findings import EVERYONE_ELSE, judge
 from mdba_checks.inference import Gaps, compare, contrasts
@@ -323,24 +325,27 @@ def assess_data(
         data, pseudonyms = under_pseudonyms(data, read_key())
     asked = [estimator(name, config.c) for name in dict.fromkeys(estimators)]
     jobs = config.jobs or os.cpu_count() or 1
+    place = None
     if store is not None:
         from mdba_checks.store import Store
 
         if learner is not None or pooled is not None:
             raise InputError("a store keeps XGBoost models only: leave out learner, or store")
         place = store if isinstance(store, Store) else Store(store)
-        estimation = place.estimate(data, asked, config, jobs=jobs, progress=progress)
-    else:
-        estimation = estimate_rates(
-            data,
-            asked,
-            metric=config.metric,
-            learner=ClassifierLearner(learner) if learner is not None else None,
-            pooled=pooled,
-            jobs=jobs,
-            seed=config.seed,
-            progress=progress,
-        )
+    with open_engine(config.engine, config.cluster, jobs) as engine:
+        how: dict[str, Any] = {"engine": engine, "jobs": jobs, "progress": progress}
+        if place is not None:
+            estimation = place.estimate(data, asked, config, **how)
+        else:
+            estimation = estimate_rates(
+                data,
+                asked,
+                metric=config.metric,
+                learner=ClassifierLearner(learner) if learner is not None else None,
+                pooled=pooled,
+                seed=config.seed,
+                **how,
+            )
     inspection = inspect(data)
     return {
         each.name: _assessment(

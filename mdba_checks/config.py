@@ -35,7 +35,7 @@ EstimatorName = Literal[
 ]
 Mode = Literal["block", "annotate", "quarantine"]
 Correction = Literal["holm", "bh", "none"]
-EngineName = Literal["local"]  # what is not there is refused, never quietly ignored
+EngineName = Literal["local", "dask", "spark"]
 
 
 def _plain(value: object) -> object:
@@ -204,9 +204,22 @@ class CheckConfig(_Model):
     pseudonymize: bool = Field(
         False, description="replace labeler names by keyed hashes in everything that leaves"
     )
-    engine: EngineName = Field("local", description="where labeler models are fitted")
+    engine: EngineName = Field(
+        "local", description="where labeler models are fitted: threads here, or a cluster"
+    )
+    cluster: Annotated[str, Field(min_length=1)] | None = Field(
+        None,
+        description="address of a Dask scheduler or Spark master; default: started on this machine",
+    )
     jobs: Count | None = Field(None, ge=1, description="parallel workers; default: all cores")
     seed: Count = Field(0, ge=0, lt=2**32, description="same data and seed, same numbers")
+
+    @model_validator(mode="after")
+    def _cluster_has_an_engine(self) -> Self:
+        if self.cluster is not None and self.engine == "local":
+            problem = f"cluster is {self.cluster!r}, but engine is 'local': say dask or spark"
+            raise PydanticCustomError("no_engine", problem)
+        return self
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> Self:
@@ -335,7 +348,7 @@ def _one_line(error: ValidationError, model: type[BaseModel]) -> str:
         shown = _shown.repr(place)
         if detail["type"] == "extra_forbidden":
             problems.append(f"unknown key {shown}.{_nearest_key(model, detail['loc'])}")
-        elif detail["type"] == "two_roles":
+        elif detail["type"] in ("two_roles", "no_engine"):
             problems.append(detail["msg"])  # names its keys; the whole section would not help
         elif detail["type"] == "too_short" and detail["input"]:
             continue  # not empty as it was written: its values were refused, and that is said

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hmac
 import os
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from mdba_checks.errors import InputError
 from mdba_checks.files import whole_file
 from mdba_checks.record import to_json
-from mdba_checks.tables import Data, LabelRows
+from mdba_checks.tables import Data
 
 KEY_VARIABLE = "MDBA_PSEUDONYM_KEY"
 _LETTERS = 12
@@ -56,8 +56,7 @@ def under_pseudonyms(data: Data, key: str) -> tuple[Data, dict[str, str]]:
     place[order] = np.arange(len(order))
     labeler = place[data.labels.labeler].astype(data.labels.labeler.dtype)
     rows = np.argsort(labeler, kind="stable")  # stable: within a labeler rows stay sorted
-    arrays = {field.name: getattr(data.labels, field.name)[rows] for field in fields(LabelRows)}
-    labels = LabelRows(**{**arrays, "labeler": labeler[rows]})
+    labels = replace(data.labels, labeler=labeler).take(rows)
     return replace(data, labels=labels, labelers=tuple(sorted(known.values()))), known
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import pandas as pd
@@ -173,3 +173,8 @@ def some_gold(groups: tuple[str, ...] = ("men", "women"), per_group: int = 20) -
         for number in range(per_group)
     ]
     return pd.DataFrame(rows)
+
+
+def some_of(rows: Rows, chosen: np.ndarray | slice) -> Rows:
+    """Return some of the rows."""
+    return Rows(*(getattr(rows, field.name)[chosen] for field in fields(rows)))

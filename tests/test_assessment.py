@@ -9,7 +9,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from mdba_checks import Assessment, CheckConfig, Columns, Policy, assess, estimation, gate
+from mdba_checks import Assessment, CheckConfig, Columns, Policy, assess, bucket, estimation, gate
 from mdba_checks.assessment import GAP_COLUMNS, assess_with
 from mdba_checks.estimators import Evidence
 from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE
@@ -425,7 +425,7 @@ def with_scores(evidence: Evidence, digits: int) -> Evidence:
 )
 def test_how_well_labelers_are_predicted_is_counted_over_pairs(digits):
     evidence = with_scores(make_evidence(np.random.default_rng(11)), digits)
-    fidelity = estimation._fidelity(evidence)
+    fidelity = bucket._fidelity(evidence)
     for labeler in range(3):
         auc, brier = fidelity_by_hand(evidence, labeler)
         assert fidelity.auc[labeler] == pytest.approx(auc, abs=1e-9)

@@ -132,6 +132,24 @@ def check(
             "--jobs", "N", "Parallel workers; the numbers do not depend on it. Default: all cores."
         ),
     ] = None,
+    engine: Annotated[
+        str | None,
+        method(
+            "--engine",
+            "NAME",
+            "Where labeler models are fitted: local (default), dask, spark; the numbers do not "
+            "depend on it.",
+        ),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        method(
+            "--cluster",
+            "ADDRESS",
+            "A Dask scheduler (tcp://host:8786) or a Spark master (spark://host:7077). Default: "
+            "one is started on this machine.",
+        ),
+    ] = None,
     seed: Annotated[
         int | None, method("--seed", "N", "Same data and seed, same numbers. Default: 0.")
     ] = None,
@@ -293,6 +311,8 @@ def check(
             "estimator": estimator,
             "confidence": confidence,
             "jobs": jobs,
+            "engine": engine,
+            "cluster": cluster,
             "seed": seed,
             "pseudonymize": pseudonymize or None,
             "policy.max_gap": max_gap,

@@ -47,12 +47,13 @@ def reproduce(
     from mdba_checks.cli.terminal import write_stdout
     from mdba_checks.errors import InputError
     from mdba_checks.files import check_target, write_whole
-    from mdba_checks.reproduction import render, run_grid, summarize
+    from mdba_checks.reproduction import draw, render, run_grid, summarize
     from mdba_checks.reproduction.grid import default_grid
 
     if output.suffix != ".csv":
         raise InputError(f"--output is {output}: give a name that ends in .csv")
-    for target in (output, output.with_suffix(".md")):
+    table, image = output.with_suffix(".md"), output.with_suffix(".svg")
+    for target in (output, table, image):
         check_target(target, force=force)
     if repetitions is not None and repetitions < 1:
         raise InputError(f"--repetitions is {repetitions}: give 1 or more")
@@ -70,7 +71,8 @@ def reproduce(
         )
     summary = summarize(records)
     write_whole(output, summary.to_csv(index=False, float_format="%.5f"), force=force)
-    write_whole(output.with_suffix(".md"), render(summary), force=force)
+    write_whole(table, render(summary), force=force)
+    write_whole(image, draw(summary), force=force)
     if not quiet:
-        write_stdout(render(summary) + f"\nwrote {output} and {output.with_suffix('.md')}\n")
+        write_stdout(render(summary) + f"\nwrote {output}, {table.name} and {image.name}\n")
     return 0

@@ -17,9 +17,9 @@ import numpy as np
 from scipy.stats import norm
 
 from mdba_checks.arrays import FloatArray, IntArray
+from mdba_checks.bucket import Estimation
 from mdba_checks.config import Metric
 from mdba_checks.diagnostics.repeats import Repeats, feature_marks
-from mdba_checks.estimation import Estimation
 from mdba_checks.tables import Data
 
 # Items are compared with items that are about as likely right; so many classes of likelihood.

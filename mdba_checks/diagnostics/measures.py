@@ -9,11 +9,11 @@ from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits
 
 from mdba_checks.arrays import BoolArray, FloatArray, IntArray
+from mdba_checks.bucket import Estimation
 from mdba_checks.config import CheckConfig, EstimatorName, Metric
 from mdba_checks.diagnostics.gaming import Gaming, look_for_gaming
 from mdba_checks.diagnostics.repeats import Repeats, find_repeats
 from mdba_checks.diagnostics.shift import Shift, measure_shift
-from mdba_checks.estimation import Estimation
 from mdba_checks.estimators import Estimator, Rates
 from mdba_checks.inference import Contrast
 from mdba_checks.inference import sides_of as weights_of_groups

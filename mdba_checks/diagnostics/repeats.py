@@ -15,11 +15,13 @@ import numpy as np
 from mdba_checks.arrays import BoolArray, FloatArray, IntArray
 from mdba_checks.tables import Data
 from mdba_checks.tables.hashing import row_fingerprints
+from mdba_checks.tables.matrix import Matrix
 
 # Up to this share of items that have a twin, rows of one labeler with equal features are the same
 # item rather than twins.
 _RARE = 0.1
 _COINCIDENCES = 2  # so many equal rows of a labeler may still be twins
+_SLICE_ROWS = 20_000
 # Twins among the rows of a single labeler cannot be told from copies: most rows must be distinct.
 _MOSTLY_DISTINCT = 0.5
 
@@ -98,10 +100,14 @@ def find_repeats(data: Data) -> Repeats:
     )
 
 
-def feature_marks(features: FloatArray, group: IntArray) -> IntArray:
+def feature_marks(features: FloatArray | Matrix, group: IntArray) -> IntArray:
     """Return one number per row that two rows share when features and group are equal."""
-    columns = (features[:, place].astype(np.float64) for place in range(features.shape[1]))
-    return row_fingerprints(chain(columns, [group]), len(group))
+    marks = np.empty(len(group), dtype=np.uint64)
+    for first in range(0, len(group), _SLICE_ROWS):
+        rows = slice(first, first + _SLICE_ROWS)
+        columns = features[rows].T.astype(np.float64)
+        marks[rows] = row_fingerprints(chain(columns, [group[rows]]), columns.shape[1])
+    return marks
 
 
 def _firsts(ordered: IntArray) -> BoolArray:

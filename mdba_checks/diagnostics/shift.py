@@ -32,7 +32,7 @@ _TAIL = 0.025
 _LEAST_ITEMS = 20
 # The spread of items does not become better known by more than these.
 _SPREAD_ROWS, _SPREAD_LABELERS = 20_000, 1_000
-_SLICE_ROWS = 50_000
+_SLICE_ROWS = 20_000
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,8 @@ class _Scale:
 
     def __call__(self, features: FloatArray) -> FloatArray:
         """Return the features on this scale."""
-        scaled: FloatArray = np.clip(features, self.low, self.high) * self.factor
+        scaled: FloatArray = np.clip(features, self.low, self.high)
+        scaled *= self.factor
         return scaled
 
 

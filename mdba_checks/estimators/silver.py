@@ -24,7 +24,7 @@ def infer_from_gold(data: Data, seed: int) -> FloatArray:
     if len(np.unique(data.gold.correct)) == 1:
         return np.full(len(data.labels.group), float(data.gold.correct[0]))
     model = _classifier(data, seed).fit(gold, data.gold.correct)
-    return _predict(model, _columns(data.labels.trees, data.labels.group))
+    return _predict(model, _columns(data.labels.trees[:], data.labels.group))
 
 
 def infer_by_confident_learning(data: Data, seed: int) -> FloatArray:
@@ -35,7 +35,7 @@ def infer_by_confident_learning(data: Data, seed: int) -> FloatArray:
         raise MissingExtraError("the estimator 'confident_learning'", "benchmark") from None
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
-    rows = _columns(data.labels.trees, data.labels.group)
+    rows = _columns(data.labels.trees[:], data.labels.group)
     columns = np.concatenate([rows, _columns(data.gold.trees, data.gold.group)])
     given = np.concatenate([data.labels.decision, data.gold.correct]).astype(int)
     folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=seed)

@@ -138,10 +138,13 @@ def _inverse_curvature(
     design: FloatArray, curvature: FloatArray, sees: FloatArray, prior: FloatArray
 ) -> FloatArray:
     """Return the inverse Hessian, (labelers, variants, groups × columns, groups × columns)."""
-    n_labelers, n_groups, _, _, n_columns = design.shape
-    weighted = design * np.sqrt(curvature)[..., None]
-    by_part = np.matmul(weighted.swapaxes(-1, -2), weighted)
-    seen = np.einsum("vf,kafpq->kvapq", sees, by_part)
+    n_labelers, n_groups, n_parts, _, n_columns = design.shape
+    root = np.sqrt(curvature)
+    seen = np.zeros((n_labelers, len(sees), n_groups, n_columns, n_columns))
+    for part in range(n_parts):  # one at a time, because each is as large as its part of the design
+        weighted = design[:, :, part] * root[:, :, part, :, None]
+        of_part = np.matmul(weighted.swapaxes(-1, -2), weighted)
+        seen += sees[:, part, None, None, None] * of_part[:, None]
     hessian = np.zeros((n_labelers, len(sees), n_groups, n_columns, n_groups, n_columns))
     columns = np.arange(n_columns)
     hessian[:, :, :, columns, :, columns] = prior

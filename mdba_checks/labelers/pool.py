@@ -53,9 +53,17 @@ class Known:
     own: OwnRules
     logits: FloatArray  # (rows, models), out of fold
 
-    def slice(self, rows: slice) -> Known:
+    def part(self, labeler: IntArray, rows: slice) -> Known:
         """Return what is known about a range of rows that holds whole labelers, in order."""
-        return Known(self.own, self.logits[rows])
+        first, last = np.searchsorted(self.own.labelers, labeler[[0, -1]])
+        labelers = slice(int(first), int(last) + 1)
+        own = OwnRules(
+            self.own.labelers[labelers],
+            self.own.coef[:, :, labelers],
+            self.own.rate[:, labelers],
+            self.own.logit[rows],
+        )
+        return Known(own, self.logits[rows])
 
 
 @dataclass(frozen=True)

@@ -21,14 +21,3 @@ class Rows:
     def __len__(self) -> int:
         """Return the number of rows."""
         return len(self.labeler)
-
-    def take(self, chosen: IntArray | slice) -> Rows:
-        """Return some of the rows; a slice makes views, not copies."""
-        return Rows(
-            self.labeler[chosen],
-            self.group[chosen],
-            self.decision[chosen],
-            self.fold[chosen],
-            self.linear[chosen],
-            self.trees[chosen],
-        )

@@ -26,19 +26,18 @@ from typing import Any
 import numpy as np
 
 from mdba_checks.arrays import FloatArray, IntArray
+from mdba_checks.bucket import Estimation, Models, joined
 from mdba_checks.config import CheckConfig
+from mdba_checks.engines import Engine
 from mdba_checks.errors import InputError
 from mdba_checks.estimation import (
-    Estimation,
-    Pooled,
     Progress,
     Shared,
     complexity,
     estimate_rates,
     fit_shared,
     fold_of_gold,
-    joined,
-    rows_of,
+    folds_of,
 )
 from mdba_checks.estimators import Estimator
 from mdba_checks.files import write_whole
@@ -126,6 +125,7 @@ class Store:
         estimators: Sequence[Estimator],
         config: CheckConfig,
         *,
+        engine: Engine | None = None,
         jobs: int = 1,
         progress: Progress | None = None,
     ) -> Estimation:
@@ -135,7 +135,7 @@ class Store:
         take their numbers from all rows at once; where one is asked for, nothing is kept.
         """
         how: dict[str, Any] = {"jobs": jobs, "seed": config.seed, "progress": progress}
-        asking = {"estimators": estimators, "metric": config.metric, **how}
+        asking = {"estimators": estimators, "metric": config.metric, "engine": engine, **how}
         if not all(each.needs_models for each in estimators):
             return estimate_rates(data, **asking)
         if data.item_names is None:
@@ -205,17 +205,16 @@ def _in_terms_of(before: Encoding, data: Data) -> Data:
     shift, factor = _moves(before, data)
     return replace(
         data,
-        labels=replace(data.labels, linear=data.labels.linear * factor + shift),
+        labels=replace(data.labels, linear=data.labels.linear.then(factor, shift)),
         gold=replace(data.gold, linear=data.gold.linear * factor + shift),
     )
 
 
 def _shared(kept: KeptPool, data: Data, now: Contents, seed: int) -> Shared:
-    rows = rows_of(data, seed)
-    rows = replace(rows, fold=kept.fold_of(now.item, rows.fold))
-    gold_fold = fold_of_gold(data.gold.item, data.labels.item, rows.fold)
+    fold = kept.fold_of(now.item, folds_of(data, seed))
+    gold_fold = fold_of_gold(data.gold.item, data.labels.item, fold)
     gold_fold = kept.fold_of(now.gold_item, gold_fold)
-    return Shared(Pooled(rows, kept.pool, None), gold_fold, kept.correctness)
+    return Shared(fold, Models(kept.pool, gold_fold, kept.correctness))
 
 
 def _read_fits(

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from mdba_checks.arrays import IntArray
+from mdba_checks.bucket import Estimation, Fidelity
 from mdba_checks.correctness import Correctness
-from mdba_checks.estimation import Estimation, Fidelity, Shared, pool_sample
+from mdba_checks.estimation import Shared, pool_sample
 from mdba_checks.estimators.evidence import PER_LABELER, Rates
 from mdba_checks.labelers import FittedBooster, Pool, learner_types
 from mdba_checks.labelers.lapse import Rules
@@ -44,14 +45,14 @@ class KeptPool:
 
 def pool_entry(shared: Shared, data: Data, now: Contents, seed: int) -> Entry:
     """Return the entry of a pool that has just been fitted."""
-    pool, rows = shared.pooled.pool, shared.pooled.rows
-    chosen = pool_sample(rows.labeler, seed)
+    pool, correctness = shared.models.pool, shared.models.correctness
+    chosen = pool_sample(data.labels.labeler, seed)
     sampled = slice(None) if chosen is None else chosen
     item, first = np.unique(now.item[sampled], return_index=True)
-    arrays: dict[str, Any] = {"item": item, "fold": rows.fold[sampled][first]}
+    arrays: dict[str, Any] = {"item": item, "fold": shared.fold[sampled][first]}
     arrays |= {f"pool/{name}": getattr(pool, name) for name in _POOL}
     arrays |= {f"rule/{name}": getattr(pool.rule, name) for name in _RULE}
-    arrays |= {f"g/{name}": getattr(shared.correctness, name) for name in _CORRECTNESS}
+    arrays |= {f"g/{name}": getattr(correctness, name) for name in _CORRECTNESS}
     arrays |= {f"contents/{name}": getattr(now, name) for name in _CONTENTS}
     for fold, learner in enumerate(pool.learners):
         if not isinstance(learner, FittedBooster):

@@ -8,14 +8,23 @@ Everything is learned once over labels and gold together, so that both tables sp
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from mdba_checks.arrays import FloatArray, IntArray
-from mdba_checks.tables.features import Column, Feature
+from mdba_checks.tables.features import Feature
+from mdba_checks.tables.matrix import (
+    Codes,
+    Column,
+    Matrix,
+    Missing,
+    OneHot,
+    Plain,
+    Recipe,
+    Standard,
+)
 
 # A level seen in fewer rows than this teaches a linear model noise, and each column costs its
 # square in every Newton step: rare levels share the column "other".
@@ -23,9 +32,6 @@ LINEAR_LEVELS = 40
 LINEAR_MIN_ROWS = 10
 # One byte of codes per category; XGBoost partitions so many levels without trouble.
 TREE_LEVELS = 255
-
-_BLOCK_ROWS = 2048
-_FLOAT32 = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True)
@@ -41,19 +47,19 @@ class Encoding:
 class Encoded:
     """Both tables encoded, rows in the order asked for."""
 
-    trees: tuple[FloatArray, FloatArray]
+    trees: tuple[Matrix, Matrix]
     tree_types: tuple[str, ...]
-    linear: tuple[FloatArray, FloatArray]
+    linear: tuple[Matrix, Matrix]
     encoding: Encoding
     messages: list[str]
 
 
 @dataclass(frozen=True)
 class _Linear:
-    """A column for linear models, and what it stands for."""
+    """Columns for linear models, and what they stand for."""
 
-    values: Column
-    name: str
+    recipe: Recipe
+    names: tuple[str, ...]
     centre: float = 0.0
     scale: float = 1.0
 
@@ -62,84 +68,106 @@ def encode(
     features: list[Feature],
     groups: tuple[IntArray, IntArray],
     orders: tuple[IntArray, IntArray],
+    keep: Callable[[Column], Column],
 ) -> Encoded:
-    """Encode the features; `groups` are in the features' order, rows come out in `orders`."""
+    """Encode the features; `groups` are in the features' order, rows come out in `orders`.
+
+    The list of features is emptied on the way, so that columns are not held twice; `keep` says
+    where the sorted ones of the labels are held.
+    """
     group = np.concatenate([g[order] for g, order in zip(groups, orders, strict=True)])
-    trees: list[Column] = []
-    linear: list[_Linear] = []
-    messages = []
+    rows = len(orders[0])
+    columns: tuple[list[Column], list[Column]] = ([], [])
+    trees: list[tuple[int, Recipe]] = []
+    linear: list[tuple[int, _Linear]] = []
+    types, messages = [], []
     key = hashlib.blake2b(digest_size=16)
-    for feature in features:
+    for place in range(len(features)):
+        feature = features.pop(0)
         values = np.concatenate([feature.labels[orders[0]], feature.gold[orders[1]]])
-        trees.append(_tree_column(feature, values, key))
-        made = _linear_columns(feature, values, key)
-        varied = [c for c in made if not (c.values == c.values[0]).all()]
-        columns = [c for c in varied if not _repeats(c.values, group)]
-        key.update(repr((feature.name, feature.levels, [c.name for c in columns])).encode())
-        if not columns:
+        columns[0].append(keep(values[:rows]))
+        columns[1].append(values[rows:].copy())
+        types.append("q" if feature.levels is None else "c")
+        trees.append((place, _tree_recipe(feature, values, key)))
+        made, varied = [], False
+        for one, told in _linear_columns(feature, values, group, key):
+            varied |= told
+            made += [one] if one else []
+        names = [name for one in made for name in one.names]
+        key.update(repr((feature.name, feature.levels, names)).encode())
+        if not made:
             reason = (
                 "says no more than the group does"
                 if varied
                 else f"has no value that {LINEAR_MIN_ROWS} rows share"
             )
             messages.append(f"column {feature.name!r} {reason}: linear models leave it out")
-        linear.extend(columns)
-    rows = len(orders[0])
-    columns_only = [column.values for column in linear]
+        linear += [(place, one) for one in made]
+    recipes = tuple((place, one.recipe) for place, one in linear)
+    spread = [one for _, one in linear for _ in one.names]
+    labels, gold = (tuple(held) for held in columns)
     return Encoded(
-        (_matrix(trees, np.float32, 0, rows), _matrix(trees, np.float32, rows, len(group))),
-        tuple("q" if feature.levels is None else "c" for feature in features),
-        (
-            _matrix(columns_only, np.float64, 0, rows),
-            _matrix(columns_only, np.float64, rows, len(group)),
-        ),
+        (Matrix(labels, tuple(trees), np.float32), Matrix(gold, tuple(trees), np.float32)),
+        tuple(types),
+        (Matrix(labels, recipes, np.float64), Matrix(gold, recipes, np.float64)),
         Encoding(
             key.hexdigest(),
-            tuple(column.centre for column in linear),
-            tuple(column.scale for column in linear),
+            tuple(one.centre for one in spread),
+            tuple(one.scale for one in spread),
         ),
         messages,
     )
 
 
-def _matrix(columns: list[Column], dtype: DTypeLike, start: int, stop: int) -> FloatArray:
-    """Put columns side by side, rows contiguous."""
-    matrix = np.empty((stop - start, len(columns)), dtype=dtype)
-    # Block by block: one whole column after the other would touch every cache line once each.
-    for first in range(0, len(matrix), _BLOCK_ROWS):
-        block = matrix[first : first + _BLOCK_ROWS]
-        for place, column in enumerate(columns):
-            block[:, place] = column[start + first : start + first + len(block)]
-    return matrix
-
-
-def _tree_column(feature: Feature, values: Column, key: hashlib.blake2b) -> FloatArray:
+def _tree_recipe(feature: Feature, values: Column, key: hashlib.blake2b) -> Recipe:
     if feature.levels is None:
-        return np.clip(values, -_FLOAT32, _FLOAT32).astype(np.float32)
-    codes, _ = _frequent(values, len(feature.levels), TREE_LEVELS, 1, key)
-    return np.where(codes < 0, np.nan, codes).astype(np.float32)
+        return Plain()
+    mapping, _ = _frequent(values, len(feature.levels), TREE_LEVELS, 1, key)
+    return Codes(np.append(mapping, np.nan).astype(np.float32))
 
 
-def _linear_columns(feature: Feature, values: Column, key: hashlib.blake2b) -> Iterator[_Linear]:
-    """Yield the columns of a feature for linear models; small types where they suffice."""
+def _linear_columns(
+    feature: Feature, values: Column, group: IntArray, key: hashlib.blake2b
+) -> Iterator[tuple[_Linear | None, bool]]:
+    """Yield the columns that linear models get, and whether there was anything to tell at all.
+
+    Columns that are the same everywhere, or everywhere in a group, tell nothing that is not known.
+    """
+
+    def tells(column: Column) -> tuple[bool, bool]:
+        varied = not (column == column[0]).all()
+        return varied and not _repeats(column, group), varied
+
     if feature.levels is None:
+        standard, recipe, centre, scale = _standard(values)
+        useful, varied = tells(standard)
+        yield _Linear(recipe, ("number",), centre, scale) if useful else None, varied
         missing = np.isnan(values)
-        standard, centre, scale = _standard(values)
-        yield _Linear(standard, "number", centre, scale)
         if missing.any():
-            yield _Linear(missing, "missing")
+            useful, varied = tells(missing)
+            yield _Linear(Missing(), ("missing",)) if useful else None, varied
         return
-    codes, width = _frequent(values, len(feature.levels), LINEAR_LEVELS, LINEAR_MIN_ROWS, key)
+    mapping, width = _frequent(values, len(feature.levels), LINEAR_LEVELS, LINEAR_MIN_ROWS, key)
+    mapping = np.append(mapping, -1)
+    codes = mapping[values]
     shown = [code for code in range(-1, width) if (codes == code).any()]
+    own: list[int] = []
+    anything = False
     # Of two columns one says it all, as the other is its complement.
     for code in shown[1:] if len(shown) == 2 else shown:
-        yield _Linear(codes == code, f"{code} of {shown}")
+        useful, varied = tells(codes == code)
+        anything |= varied
+        own += [code] if useful else []
+    place = np.full(width + 1, -1)  # the last one is for missing
+    place[own] = np.arange(len(own))
+    names = tuple(f"{code} of {shown}" for code in own)
+    yield _Linear(OneHot(place[mapping], len(own)), names) if own else None, anything
 
 
 def _frequent(
     codes: IntArray, levels: int, most: int, rows: int, key: hashlib.blake2b
 ) -> tuple[IntArray, int]:
-    """Renumber codes so that only frequent levels keep their own; the rest share the last one."""
+    """Return new codes for levels: only frequent ones get their own, the rest share the last."""
     counts = np.bincount(codes[codes >= 0], minlength=levels)
     # Levels are sorted by name, and a stable sort breaks ties by that order.
     ranked = np.argsort(-counts, kind="stable")[:most]
@@ -147,7 +175,7 @@ def _frequent(
     own[ranked[counts[ranked] >= rows]] = True
     mapping = np.where(own, np.cumsum(own) - 1, own.sum())
     key.update(mapping.astype(np.int64).tobytes())
-    return np.append(mapping, -1)[codes], int(own.sum()) + 1
+    return mapping, int(own.sum()) + 1
 
 
 def standardised(values: FloatArray) -> FloatArray:
@@ -163,26 +191,26 @@ def standardised(values: FloatArray) -> FloatArray:
     return _standard(values)[0]
 
 
-def _standard(values: FloatArray) -> tuple[FloatArray, float, float]:
-    """Return standardised numbers, their centre and their scale."""
-    low, high = np.nanmin(values), np.nanmax(values)
+def _standard(values: Column) -> tuple[FloatArray, Standard, float, float]:
+    """Return standardised numbers, how to get them, their centre and their scale."""
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
     if low == high:
-        return np.zeros_like(values), float(low), 1.0
+        return np.zeros(len(values)), Standard(0, (low,), 1.0), low, 1.0
     # A power of two brings the largest value to about 1 without rounding any other.
-    _, exponent = np.frexp(max(abs(low), abs(high)))
-    scaled = np.ldexp(values, -int(exponent))
+    exponent = int(np.frexp(max(abs(low), abs(high)))[1])
+    scaled = np.ldexp(values.astype(np.float64), -exponent)
     missing = np.isnan(values)
     present = ~missing if missing.any() else slice(None)
     # Twice: the first mean of numbers far from zero is itself rounded.
-    centre = 0.0
+    centres = []
     for _ in range(2):
-        mean = scaled[present].mean()
-        scaled -= mean
-        centre += float(mean)
-    scale = np.sqrt(np.square(scaled[present]).mean())
+        centres.append(float(scaled[present].mean()))
+        scaled -= centres[-1]
+    scale = float(np.sqrt(np.square(scaled[present]).mean()))
     scaled /= scale
     scaled[missing] = 0.0
-    return scaled, float(np.ldexp(centre, exponent)), float(np.ldexp(scale, exponent))
+    recipe = Standard(exponent, tuple(centres), scale)
+    return scaled, recipe, float(np.ldexp(sum(centres), exponent)), float(np.ldexp(scale, exponent))
 
 
 def _repeats(column: Column, group: IntArray) -> bool:

@@ -8,8 +8,9 @@ a message, or refused when they were asked for by name.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,8 @@ from mdba_checks.arrays import FloatArray
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError, did_you_mean
 from mdba_checks.tables.kinds import Kind, all_missing, kind_of, numbers
+from mdba_checks.tables.matrix import Column, compact
+from mdba_checks.tables.parquet_files import LargeParquet
 from mdba_checks.tables.text import as_names, unify
 
 # More distinct texts than this, and than half of the rows, are free text or names, not categories.
@@ -31,8 +34,7 @@ FEW_ROWS = 20
 # What exports of a table's index are called.
 _INDEX_NAME = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 
-
-Column: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+Table: TypeAlias = pa.Table | LargeParquet
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,16 @@ class _UnusableError(Exception):
 
 
 def choose_features(
-    labels: pa.Table, gold: pa.Table, roles: set[str], config: CheckConfig
+    labels: Table,
+    gold: Table,
+    roles: set[str],
+    config: CheckConfig,
+    keep: Callable[[Column], Column],
 ) -> tuple[list[Feature], list[str]]:
-    """Return the usable features, sorted by name, and messages about the others."""
+    """Return the usable features, sorted by name, and messages about the others.
+
+    `keep` says where the columns of the labels are held.
+    """
     named = config.features is not None
     names = _named(labels, gold, roles, config) if named else _shared(labels, gold, roles)
     features: list[Feature] = []
@@ -71,7 +80,7 @@ def choose_features(
             if named:
                 messages.append(f"column {name!r} is ignored: it has the same value everywhere")
         else:
-            features.append(feature)
+            features.append(replace(feature, labels=keep(feature.labels)))
     if not features:
         raise InputError(
             "labels and gold share no usable feature column"
@@ -81,11 +90,11 @@ def choose_features(
     return features, messages
 
 
-def _shared(labels: pa.Table, gold: pa.Table, roles: set[str]) -> list[str]:
+def _shared(labels: Table, gold: Table, roles: set[str]) -> list[str]:
     return sorted((set(labels.column_names) & set(gold.column_names)) - roles)
 
 
-def _named(labels: pa.Table, gold: pa.Table, roles: set[str], config: CheckConfig) -> list[str]:
+def _named(labels: Table, gold: Table, roles: set[str], config: CheckConfig) -> list[str]:
     names = sorted(set(config.features or ()))
     for name in names:
         if name in roles:
@@ -130,7 +139,7 @@ def _feature(
     whole = all(pa.types.is_integer(column.type) for column in columns)
     if whole and (_counts_rows(values[0]) or _counts_rows(np.concatenate(values))):
         raise _UnusableError("numbers the rows")
-    return Feature(name, values[0], values[1])
+    return Feature(name, compact(values[0]), compact(values[1]))
 
 
 def _declared_category(column: pa.ChunkedArray) -> bool:
@@ -180,7 +189,8 @@ def _category(name: str, encoded: list[pa.DictionaryArray]) -> Feature:
     if distinct > MANY_LEVELS and _mean_length(encoded) > LONG_TEXT:
         raise _UnusableError(f"holds long free text, {distinct} different in {present} rows")
     levels, codes = unify(*encoded)
-    return Feature(name, codes[0], codes[1], tuple(levels.to_pylist()))
+    small = [compact(own, n_levels=len(levels)) for own in codes]
+    return Feature(name, small[0], small[1], tuple(levels.to_pylist()))
 
 
 def _mean_length(encoded: list[pa.DictionaryArray]) -> float:

@@ -47,8 +47,9 @@ def row_fingerprints(columns: Iterable[FloatArray | IntArray], rows: int) -> Int
     """Return one 64-bit number per row that depends on its values only."""
     state = np.full(rows, 1, dtype=np.uint64)
     for column in columns:
-        # Adding zero makes -0.0 and 0.0 one value; integers are widened.
-        wide = column + 0.0 if column.dtype.kind == "f" else column.astype(np.int64)
+        # Adding zero makes -0.0 and 0.0 one value; small types are widened.
+        real = column.dtype.kind == "f"
+        wide = column.astype(np.float64) + 0.0 if real else column.astype(np.int64)
         state ^= wide.view(np.uint64)
         state *= _MULTIPLIER
         state ^= state >> _SHIFT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,9 +11,11 @@ import pyarrow as pa
 from mdba_checks.arrays import FloatArray, IntArray
 from mdba_checks.config import CheckConfig
 from mdba_checks.tables.encoding import Encoding, encode
-from mdba_checks.tables.features import choose_features
+from mdba_checks.tables.features import Table, choose_features
 from mdba_checks.tables.hashing import content_hash, row_fingerprints
-from mdba_checks.tables.reading import Source, read_table
+from mdba_checks.tables.matrix import Matrix
+from mdba_checks.tables.parquet_files import LargeParquet
+from mdba_checks.tables.reading import Source, open_table, read_table
 from mdba_checks.tables.roles import (
     Roles,
     binary,
@@ -23,6 +26,7 @@ from mdba_checks.tables.roles import (
     text_columns,
     weights,
 )
+from mdba_checks.tables.scratch import on_disk
 from mdba_checks.tables.text import as_names, unify
 
 
@@ -42,6 +46,7 @@ class LabelRows:
         float32 (rows, features): numbers as they are, categories as codes, NaN missing.
     linear
         float64 (rows, columns): standardised numbers, missing indicators, one-hot categories.
+        Both share their memory, and rows become arrays when they are asked for.
     position
         Where the row stands in the input table.
     mark
@@ -53,13 +58,17 @@ class LabelRows:
     group: IntArray
     decision: IntArray
     item: IntArray
-    trees: FloatArray
-    linear: FloatArray
+    trees: Matrix
+    linear: Matrix
     position: IntArray
     mark: IntArray
 
     def __len__(self) -> int:
         return len(self.decision)
+
+    def take(self, rows: IntArray) -> LabelRows:
+        """Return some of the rows."""
+        return LabelRows(**{name: values.take(rows) for name, values in vars(self).items()})
 
 
 @dataclass(frozen=True)
@@ -160,10 +169,10 @@ def load(
     (('ann', 'bob'), ('m', 'w'), ('age',), (3, 1))
     """
     names = text_columns(config)
-    tables = [
-        read_table(source, text_columns=names, missing_values=config.missing_values)
-        for source in (labels, gold)
-    ]
+    how: dict[str, Any] = {"text_columns": names, "missing_values": config.missing_values}
+    tables = [open_table(labels, **how), read_table(gold, **how)]
+    # What does not fit into memory as a table does not fit as arrays either.
+    keep = on_disk if isinstance(tables[0], LargeParquet) else np.ascontiguousarray
     hashes = [content_hash(table) for table in tables]
     n_label_rows = tables[0].num_rows
     roles = find_roles(tables[0], tables[1], config)
@@ -183,9 +192,10 @@ def load(
     )
     check_gold(correct, config)
     item_names, items = _items(tables, roles, messages)
-    features, about = choose_features(tables[0], tables[1], roles.names, config)
+    features, about = choose_features(tables[0], tables[1], roles.names, config, keep)
     messages += about
     tables.clear()  # all that is needed is in arrays now, and the tables are large
+    pa.default_memory_pool().release_unused()
 
     marks = (
         row_fingerprints([*(f.labels for f in features), group[0], decision], len(decision)),
@@ -195,7 +205,8 @@ def load(
         np.lexsort((marks[0], items[0], labeler)),
         np.lexsort((marks[1], items[1], group[1])),
     )
-    encoded = encode(features, (group[0], group[1]), orders)
+    feature_names = tuple(feature.name for feature in features)
+    encoded = encode(features, (group[0], group[1]), orders, keep)
     messages += encoded.messages
     item = _numbered(items, orders)
     return Data(
@@ -214,13 +225,13 @@ def load(
             correct=correct[orders[1]],
             item=item[1],
             weight=weight[orders[1]],
-            trees=encoded.trees[1],
-            linear=encoded.linear[1],
+            trees=encoded.trees[1][:],
+            linear=encoded.linear[1][:],
             position=kept[1][orders[1]],
         ),
         labelers=tuple(labelers.to_pylist()),
         groups=tuple(groups),
-        features=tuple(feature.name for feature in features),
+        features=feature_names,
         tree_types=encoded.tree_types,
         encoding=encoded.encoding,
         messages=tuple(messages),
@@ -235,7 +246,7 @@ def load(
 
 
 def _drop_incomplete(
-    tables: list[pa.Table], roles: Roles, config: CheckConfig
+    tables: list[Table], roles: Roles, config: CheckConfig
 ) -> tuple[list[IntArray], list[str]]:
     kept, messages = [], []
     for table, where, names in zip(
@@ -247,17 +258,17 @@ def _drop_incomplete(
     return kept, messages
 
 
-def _taken(table: pa.Table, rows: IntArray) -> pa.Table:
+def _taken(table: Table, rows: IntArray) -> Table:
     return table if len(rows) == table.num_rows else table.take(pa.array(rows))
 
 
-def _names(table: pa.Table, name: str) -> pa.DictionaryArray:
+def _names(table: Table, name: str) -> pa.DictionaryArray:
     # Encoded again, because a name may have been in dropped rows only.
     return as_names(table.column(name))
 
 
 def _items(
-    tables: list[pa.Table], roles: Roles, messages: list[str]
+    tables: list[Table], roles: Roles, messages: list[str]
 ) -> tuple[pa.StringArray, list[IntArray]]:
     """Return item names and codes in row order, shared by the tables; -1 where there is no item."""
     codes: list[IntArray] = [np.full(table.num_rows, -1, dtype=np.int64) for table in tables]

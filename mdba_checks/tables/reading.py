@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from numbers import Number
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,13 +19,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from pandas.api.types import infer_dtype
 
 from mdba_checks.errors import InputError, did_you_mean
 from mdba_checks.tables.csv_files import read_csv
 from mdba_checks.tables.database import first_line, is_database, read_database, safe_name
 from mdba_checks.tables.kinds import Kind, kind_of
+from mdba_checks.tables.parquet_files import LargeParquet, read_parts
 from mdba_checks.tables.text import as_names, canonical
 
 Source: TypeAlias = pd.DataFrame | pa.Table | str | Path | tuple[str, str]
@@ -60,23 +61,54 @@ def read_table(
     (['7', '8'], [31, 45])
     """
     table = read_source(source, text_columns, missing_values)
-    names = table.column_names
+    names = _distinct(table.column_names, source)
+    columns = [
+        _understood(name, column, source, text_columns)
+        for name, column in zip(names, table.columns, strict=True)
+    ]
+    return pa.table(columns, names=names)
+
+
+def open_table(
+    source: Source, *, text_columns: Collection[str], missing_values: Collection[str]
+) -> pa.Table | LargeParquet:
+    """Read a table as `read_table` does; a Parquet source too large for memory is only opened.
+
+    Its columns are read when they are asked for, one at a time.
+    """
+    if isinstance(source, (str, Path)) and not is_database(source) and _is_parquet(Path(source)):
+        path = Path(source)
+        with _readable(path):
+            large = LargeParquet.opened(
+                path, lambda name, column: _understood(name, column, source, text_columns)
+            )
+        if large is not None:
+            _distinct(large.column_names, source)
+            return large
+    return read_table(source, text_columns=text_columns, missing_values=missing_values)
+
+
+def _distinct(names: list[str], source: Source) -> list[str]:
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         where = source_name(source)
         raise InputError(f"{where} has two columns called {twice[0]!r}: rename one of them")
-    columns = []
-    for name, column in zip(names, map(_without_views, table.columns), strict=True):
-        if name not in text_columns:
-            columns.append(_dates_in_text(column))
-        elif kind_of(column.type) is Kind.OTHER:
-            raise InputError(
-                f"column {name!r} of {source_name(source)} holds {column.type}: text or numbers "
-                "are needed there"
-            )
-        else:
-            columns.append(pa.chunked_array([as_names(column)]))
-    return pa.table(columns, names=names)
+    return names
+
+
+def _understood(
+    name: str, column: pa.ChunkedArray, source: Source, text_columns: Collection[str]
+) -> pa.ChunkedArray:
+    """Return a column as it is meant: names as names, dates as dates."""
+    column = _without_views(column)
+    if name not in text_columns:
+        return _dates_in_text(column)
+    if kind_of(column.type) is Kind.OTHER:
+        raise InputError(
+            f"column {name!r} of {source_name(source)} holds {column.type}: text or numbers "
+            "are needed there"
+        )
+    return pa.chunked_array([as_names(column)])
 
 
 def source_name(source: object) -> str:
@@ -115,10 +147,20 @@ def read_source(
     if re.match(r"[\w+]{2,}:/", str(path)):
         # A URL that went through Path; its text may hold a password.
         raise InputError("a path that looks like a URL: give database tables as text, URL::table")
-    try:
+    with _readable(path):
         return _from_path(path, text_columns, missing_values)
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        yield
     except (pa.ArrowException, OSError, ValueError) as error:
         raise InputError(f"cannot read {path}: {first_line(error)}") from None
+
+
+def _is_parquet(path: Path) -> bool:
+    return path.is_dir() or (path.name.lower().endswith(".parquet") and path.exists())
 
 
 def _from_path(
@@ -127,11 +169,9 @@ def _from_path(
     if not path.exists():
         nearby = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
         raise InputError(f"no such file: {str(path)!r}.{did_you_mean(path.name, nearby)}")
-    if path.is_dir():
-        return _from_folder(path)
     name = path.name.lower()
-    if name.endswith(".parquet"):
-        return _parquet_part(path)
+    if path.is_dir() or name.endswith(".parquet"):
+        return read_parts(path)
     if name.endswith((".csv", ".csv.gz")):
         return read_csv(path, text_columns=text_columns, missing_values=missing_values)
     raise InputError(f"cannot tell the format of {path}: known are {', '.join(SUFFIXES)}")
@@ -171,41 +211,6 @@ def _is_mixed(series: pd.Series[Any]) -> bool:
 def _spelled(series: pd.Series[Any]) -> pa.Array:
     spelled = [None if pd.isna(value) is True else canonical(value) for value in series]
     return pa.array(spelled, pa.string())
-
-
-# --- Parquet -------------------------------------------------------------------------------------
-
-
-def _from_folder(folder: Path) -> pa.Table:
-    parts = [
-        part
-        for part in sorted(folder.rglob("*.parquet"))
-        if part.is_file() and not any(p[0] in "._" for p in part.relative_to(folder).parts)
-    ]
-    if not parts:
-        raise InputError(f"folder {folder} holds no .parquet file")
-    tables = []
-    for part in parts:
-        table = _parquet_part(part)
-        for step in part.relative_to(folder).parts[:-1]:
-            key, equals, value = step.partition("=")
-            if equals and key not in table.column_names:
-                table = table.append_column(key, pa.repeat(value, table.num_rows))
-        tables.append(table)
-    try:
-        return pa.concat_tables(tables, promote_options="permissive")
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise InputError(
-            f"the parts in {folder} do not fit together: {first_line(error)}"
-        ) from None
-
-
-def _parquet_part(path: Path) -> pa.Table:
-    with pq.ParquetFile(path) as file:
-        table = file.read()
-    # pandas stores its index so; in a DataFrame it is no column either.
-    index = [name for name in table.column_names if re.fullmatch(r"__index_level_\d+__", name)]
-    return table.drop_columns(index) if index else table
 
 
 # --- All -----------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ from mdba_checks.tasks.support import (
 from mdba_checks.verdict import Decision, gate
 
 # Numbers do not depend on them: the policy judges what was found, and jobs only share the work.
-_WITHOUT_EFFECT = {"policy", "jobs"}
+_WITHOUT_EFFECT = {"policy", "jobs", "engine", "cluster"}
 
 
 @task(
@@ -79,16 +79,17 @@ def fingerprint(labels: str, gold: str, config: JSON | None = None) -> JSON:
     }
 
 
-def assessment_key(prints: Mapping[str, str], config: CheckConfig) -> str:
+def assessment_key(prints: Mapping[str, str], config: CheckConfig, *, reuse: bool = True) -> str:
     """Return the key under which an assessment is kept."""
     settings = config.model_dump(mode="json", exclude=_WITHOUT_EFFECT)
     # Another key gives other pseudonyms; its own pseudonym stands for it here.
     alias = pseudonym("the key itself", read_key()) if config.pseudonymize else ""
-    return "mdba-" + digest([dict(prints), settings, alias, code_version()])
+    return "mdba-" + digest([dict(prints), settings, alias, code_version(), reuse])
 
 
 def _cache_key(context: Any, parameters: Mapping[str, Any]) -> str:  # noqa: ARG001
-    return assessment_key(parameters["prints"], read_config(parameters["config"]))
+    config = read_config(parameters["config"])
+    return assessment_key(parameters["prints"], config, reuse=parameters["reuse"])
 
 
 @task(
@@ -100,8 +101,10 @@ def _cache_key(context: Any, parameters: Mapping[str, Any]) -> str:  # noqa: ARG
     retry_delay_seconds=[5, 30],
     retry_condition_fn=passing_trouble,
 )
-def assess_labels(labels: str, gold: str, config: JSON, prints: JSON) -> JSON:
+def assess_labels(labels: str, gold: str, config: JSON, prints: JSON, reuse: bool = True) -> JSON:
     """Estimate the gaps of all labelers, or take them from an earlier run on the same content.
+
+    Where only some labelers have changed since an earlier run, only these are fitted again.
 
     Parameters
     ----------
@@ -111,6 +114,8 @@ def assess_labels(labels: str, gold: str, config: JSON, prints: JSON) -> JSON:
         The settings, as parsed YAML.
     prints
         What `fingerprint` returned for the same tables and settings.
+    reuse
+        Whether fits of labelers whose rows have not changed are taken from earlier runs.
 
     Returns
     -------
@@ -133,13 +138,15 @@ def assess_labels(labels: str, gold: str, config: JSON, prints: JSON) -> JSON:
     'block'
     """
     settings = read_config(config)
-    assessment = assess(labels, gold, settings, progress=_progress())
+    assessment = assess(
+        labels, gold, settings, store=fits_folder() if reuse else None, progress=_progress()
+    )
     found = {"labels": assessment.data.labels_hash, "gold": assessment.data.gold_hash}
     for name, source in (("labels", labels), ("gold", gold)):
         if found[name] != prints[name]:
             raise InputError(f"{source_name(source)} changed while it was being checked: run again")
-    rows = _keep_rows(assessment, assessment_key(prints, settings))
-    return {"assessment": to_plain(assessment), "rows": rows}
+    rows = _keep_rows(assessment, assessment_key(prints, settings, reuse=reuse))
+    return {"assessment": to_plain(assessment), "rows": rows, "reuse": reuse}
 
 
 @task(name="decide", cache_policy=NO_CACHE)
@@ -167,6 +174,11 @@ def judged(kept: Mapping[str, Any], policy: JSON | None = None) -> tuple[Assessm
         changed = assessment.config.updated({"policy": policy})
         assessment = assessment.with_policy(changed.policy)
     return assessment, gate(assessment)
+
+
+def fits_folder() -> Path:
+    """Return the store of fits, labeler by labeler, that runs on this machine share."""
+    return work_folder() / "fits"
 
 
 def _keep_rows(assessment: Assessment, key: str) -> JSON:

@@ -28,7 +28,7 @@ from mdba_checks.sidecar import Published, check_outputs, sidecar_path, verify
 from mdba_checks.tables import content_hash, read_table
 from mdba_checks.tables.database import is_database
 from mdba_checks.tables.roles import text_columns
-from mdba_checks.tasks.check import judged, with_rows
+from mdba_checks.tasks.check import fits_folder, judged, with_rows
 from mdba_checks.tasks.support import JSON, log
 from mdba_checks.verdict import Decision
 
@@ -190,7 +190,7 @@ def _whole(assessment: Assessment, kept: JSON, labels: str, gold: str) -> Assess
     config = assessment.config
     if whole is None:
         log().warning("the cached rows are gone: the labels are assessed again")
-        return assess(labels, gold, config)
+        return assess(labels, gold, config, store=fits_folder() if kept["reuse"] else None)
     if not config.pseudonymize:
         return whole
     table = read_table(

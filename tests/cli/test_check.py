@@ -96,6 +96,7 @@ def test_every_flag_reaches_the_setting_it_names(mdba, files, tables):
         "--estimator": ("estimator", "selection_rate"),
         "--confidence": ("confidence", 0.8),
         "--jobs": ("jobs", 1),
+        "--engine": ("engine", "dask"),
         "--seed": ("seed", 9),
         "--max-gap": ("policy.max_gap", 0.25),
         "--mode": ("policy.mode", "annotate"),
@@ -119,7 +120,7 @@ def test_every_flag_reaches_the_setting_it_names(mdba, files, tables):
     assert record["data"]["features"] == ["education", "test_score"]
     options = {word for word in mdba("check", "--help").out.split() if word.startswith("--")}
     others = {"--gold", "--config", "--json", "--report", "--all", "--force", "--quiet", "--debug"}
-    others |= {"--help", "--output", "--mapping", "--store", "--format", "--junit"}
+    others |= {"--help", "--output", "--mapping", "--store", "--format", "--junit", "--cluster"}
     assert options - others == {*flags, "--features", "--drop-missing", "--pseudonymize"}
 
 

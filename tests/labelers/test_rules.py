@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from mdba_checks.labelers import N_FOLDS, Rows
 from mdba_checks.labelers.rules import OwnRules, fit_own_rules, fit_pooled_rule, rule_logit
-from tests.helpers import make_rows
+from tests.helpers import make_rows, some_of
 
 RATE = np.full((N_FOLDS, 2), 0.5)
 
@@ -29,7 +29,7 @@ def test_each_labeler_is_fitted_as_if_the_others_were_not_there(rows):
     together = fit_own_rules(rows, pooled, RATE)
     for code in range(5):
         own = np.flatnonzero(rows.labeler == code)
-        alone = fit_own_rules(rows.take(own), pooled, RATE)
+        alone = fit_own_rules(some_of(rows, own), pooled, RATE)
         np.testing.assert_allclose(alone.logit, together.logit[own], atol=1e-7)
         np.testing.assert_allclose(alone.coef[:, :, 0], together.coef[:, :, code], atol=1e-7)
         np.testing.assert_allclose(alone.rate[:, 0], together.rate[:, code])
@@ -115,6 +115,6 @@ def test_swapping_the_codes_of_groups_swaps_the_rules(n_groups):
 def test_a_labeler_without_rows_in_a_group_or_a_fold_still_has_a_rule():
     rows = make_rows(np.random.default_rng(5), [100, 20])
     kept = (rows.labeler == 0) | ((rows.group == 0) & (rows.fold == 1))
-    own = fit(rows.take(np.flatnonzero(kept)))
+    own = fit(some_of(rows, np.flatnonzero(kept)))
     assert np.isfinite(own.coef).all()
     assert np.isfinite(own.logit).all()

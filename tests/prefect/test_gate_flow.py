@@ -97,6 +97,13 @@ class TestEachPolicyEndsInItsState:
         page = artifacts(state.state_details.flow_run_id)["mdba-verdict-labels"]
         assert page.startswith("# Blocked: without biased labelers: inconclusive")
 
+    def test_buckets_on_dask_end_in_the_same_state(self, tables, tmp_path):
+        settings = {**config(), "seed": 77, "jobs": 2}  # not in the cache
+        state, run_id = run(tables, settings, str(tmp_path / "out.parquet"), engine="dask")
+        assert (state.type.value, state.name) == ("FAILED", "Blocked")
+        assert "1 labeler biased beyond ±0.2: L1" in state.message
+        assert task_states(run_id)["assess labels"] == "Completed"
+
     def test_called_as_a_function_a_block_raises(self, tables):
         with pytest.raises(FailedRun, match="biased beyond"):
             label_bias_gate(tables.labels, tables.gold, config())

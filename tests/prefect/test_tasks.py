@@ -13,9 +13,10 @@ pytest.importorskip("prefect", reason="needs mdba-checks[prefect]")
 
 from prefect.settings import PREFECT_LOCAL_STORAGE_PATH, temporary_settings
 
-from mdba_checks import CheckConfig, assess, gate
+from mdba_checks import CheckConfig, assess, assessment, gate, store
 from mdba_checks.annotate import annotate
 from mdba_checks.errors import InputError
+from mdba_checks.estimation import estimate_rates
 from mdba_checks.pseudonyms import KEY_VARIABLE
 from mdba_checks.sidecar import verify
 from mdba_checks.tasks import (
@@ -63,9 +64,10 @@ class TestTheCacheKey:
     def key(self, **changes):
         return assessment_key({**self.PRINTS}, CheckConfig().updated(changes))
 
-    def test_does_not_depend_on_policy_and_jobs(self):
+    def test_does_not_depend_on_policy_and_on_who_does_the_work(self):
         changed = {"policy.max_gap": 0.5, "policy.on_block": "approve", "jobs": 2}
-        assert self.key(**changed) == self.key()
+        cluster = {"engine": "dask", "cluster": "tcp://host:8786"}
+        assert self.key(**changed) == self.key(**changed, **cluster) == self.key()
 
     @pytest.mark.parametrize(
         "change", [{"seed": 1}, {"metric": "fpr"}, {"reference": "men"}, {"confidence": 0.8}]
@@ -85,6 +87,44 @@ class TestTheCacheKey:
             monkeypatch.setenv(KEY_VARIABLE, secret)
             keys.add(self.key(pseudonymize=True))
         assert len(keys) == 2
+
+
+class TestWhatIsReused:
+    def changed(self, tables, tmp_path):
+        """Let one of the four labelers turn every tenth decision around."""
+        labels = pd.read_parquet(tables.labels)
+        turned = (labels["labeler"] == "L2") & (labels.groupby("labeler").cumcount() % 10 == 0)
+        labels["label"] = labels["label"].where(~turned, 1 - labels["label"])
+        labels.to_parquet(tmp_path / "labels.parquet")
+        return str(tmp_path / "labels.parquet")
+
+    def fitted(self, labels, gold, monkeypatch, *, reuse):
+        """Return which labelers were fitted, by code; None for all."""
+        asked = []
+
+        def watched(*args, only=None, **kwargs):
+            asked.append(only)
+            return estimate_rates(*args, only=only, **kwargs)
+
+        for module in (store, assessment):
+            monkeypatch.setattr(module, "estimate_rates", watched)
+        prints = fingerprint.fn(labels, gold, config())
+        assess_labels.fn(labels, gold, config(), prints, reuse)
+        (only,) = asked or [[]]
+        return None if only is None else list(only)
+
+    def test_labelers_whose_rows_are_the_same_are_not_fitted_again(
+        self, tables, kept, tmp_path, monkeypatch
+    ):
+        assert kept["reuse"]
+        assert self.fitted(tables.labels, tables.gold, monkeypatch, reuse=True) == []
+        # With four labelers one is more than a tenth of the rows, which would mean to start over.
+        monkeypatch.setattr(store, "MOST_CHANGED", 0.5)
+        changed = self.changed(tables, tmp_path)
+        assert self.fitted(changed, tables.gold, monkeypatch, reuse=True) == [1]
+
+    def test_without_reuse_everybody_is_fitted(self, tables, monkeypatch):
+        assert self.fitted(tables.labels, tables.gold, monkeypatch, reuse=False) is None
 
 
 def test_deciding_gives_the_record_of_a_plain_check(tables, kept):

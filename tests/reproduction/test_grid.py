@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mdba_checks.reproduction import Cell, Grid, published, render, run_grid, summarize
+from mdba_checks.reproduction import Cell, Grid, draw, published, render, run_grid, summarize
 from mdba_checks.reproduction.grid import GENERATED, score
 from mdba_checks.simulation import simulate
 
@@ -99,6 +99,9 @@ def test_the_summary_puts_the_papers_figure_beside_ours():
     page = render(summary.reset_index())
     assert "| `mdba_dr` | 1 | 2 | 0.0350 | 0.1290 | 1 of 1 | 90.0% |" in page
     assert "| credit | correct | 0.2 | 100 | 0.129 | 0.035 | 0.105 |" in page
+    image = draw(summary.reset_index())
+    assert image.startswith("<?xml")
+    assert image == draw(summary.reset_index())  # the same figures, the same file
 
 
 def test_a_score_counts_what_the_intervals_hold():

@@ -54,7 +54,7 @@ def test_dates_are_numbers_of_seconds_and_it_is_said(
     data = load(labels, gold, CONFIG)
     place = data.features.index("applied")
     seconds = labels["applied"].to_numpy().astype("datetime64[s]").astype(np.float32)
-    np.testing.assert_array_equal(data.labels.trees[:, place], seconds[data.labels.position])
+    np.testing.assert_array_equal(data.labels.trees[:][:, place], seconds[data.labels.position])
     assert any("'applied'" in m and "seconds" in m for m in data.messages)
 
 
@@ -118,7 +118,7 @@ def test_a_value_that_is_constant_but_sometimes_missing_is_kept(
         gold.assign(extra=4.0),
         CheckConfig(features=("extra",)),
     )
-    np.testing.assert_array_equal(linear.labels.linear[:, 0], linear.labels.position % 2)
+    np.testing.assert_array_equal(linear.labels.linear[:][:, 0], linear.labels.position % 2)
 
 
 @pytest.mark.parametrize("empty", [None, np.nan, "", pd.NaT])
