@@ -9,7 +9,7 @@ PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet -c c
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo docs test lint format schema constraints bench-paper bench-speed clean
+.PHONY: help demo docs test lint audit fuzz faults format schema constraints bench-paper bench-speed clean
 
 help: ## list the targets
 	@echo "make TARGET, where TARGET is one of"
@@ -25,6 +25,16 @@ lint: $(VENV)/.all ## check style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+audit: $(VENV)/.all ## look for dangerous code and for known vulnerabilities in dependencies
+	@sh scripts/audit.sh
+
+fuzz: $(VENV)/.all ## throw 10,000 random and mutated tables and settings at the command line
+	$(BIN)/python -m tests.reliability.fuzz $(ARGS)
+
+faults: $(VENV)/.all ## full disks, killed processes, lost databases, 50 checks at once
+	$(BIN)/python -m tests.reliability.faults
+	$(BIN)/python -m tests.reliability.load
 
 format: $(VENV)/.all ## put the code in order
 	$(BIN)/ruff check --fix .

@@ -5,6 +5,7 @@ rates 0.94 and 0.95). Some set out to look better than their labels are (0.55 fo
 
 - ``recognises gold``: one knows a gold item when seeing one, with probability `strength`, and then
   gives the right answer;
+- ``recognises gold, mild``: the same, by somebody with a true positive rate of 0.75 for women;
 - ``adds noise``: one answers at random, with probability `strength`;
 - ``adds noise for men``: the same, but only for men, who then fare no better than women;
 - ``collude``: the share `strength` of the labelers is harsh on women in the same way;
@@ -47,12 +48,18 @@ from mdba_checks.simulation import Family, simulate
 RESULTS = Path(__file__).parent / "results" / "gaming.csv"
 
 Way = Literal[
-    "recognises gold", "adds noise", "adds noise for men", "collude", "sends copies", "honest"
+    "recognises gold",
+    "recognises gold, mild",
+    "adds noise",
+    "adds noise for men",
+    "collude",
+    "sends copies",
+    "honest",
 ]
 Tables = Literal["items", "no items", "apart", "apart, no items"]
 
 N_LABELERS, N_ITEMS, GOLD_PER_GROUP = 8, 6_000, 200
-HARSH, FAIR = 0.55, 0.94
+HARSH, MILD, FAIR = 0.55, 0.75, 0.94
 REPORT, LENIENT = Policy(on_serious="report"), Policy(on_inconclusive="pass")
 
 
@@ -76,6 +83,8 @@ def settings() -> Iterator[Setting]:
     for family, tables in itertools.product(("correct", "inconsistent"), every):
         for strength in (0.0, 0.25, 0.5, 1.0):
             yield Setting("recognises gold", family, tables, strength)
+    for family, strength in itertools.product(("correct", "inconsistent"), (0.0, 0.5, 1.0)):
+        yield Setting("recognises gold, mild", family, "items", strength)
     for family, tables in itertools.product(("correct", "inconsistent"), two):
         for strength in (0.3, 0.6, 0.9):
             yield Setting("adds noise", family, tables, strength)
@@ -112,12 +121,13 @@ def make(
     """
     rng = np.random.default_rng([seed, 11])
     n_gamers = {"honest": 0, "collude": round(setting.strength * n_labelers)}.get(setting.way, 1)
+    rate = MILD if setting.way.endswith("mild") else HARSH
     simulated = simulate(
         family=setting.family,
         n_items=n_items,
         n_labelers=n_labelers,
         overlap=n_labelers,
-        tprs=[HARSH] * n_gamers + [FAIR] * (n_labelers - n_gamers),
+        tprs=[rate] * n_gamers + [FAIR] * (n_labelers - n_gamers),
         gold_per_group=1,  # gold is drawn from the labeled items instead
         seed=seed,
     )
@@ -149,7 +159,7 @@ def _gamed(
 ) -> pd.DataFrame:
     theirs = labels["labeler"].isin(gamers)
     now = theirs & (rng.random(len(labels)) < setting.strength)
-    if setting.way == "recognises gold":
+    if setting.way.startswith("recognises gold"):
         now &= labels["item"].isin(chosen)
         labels.loc[now, "label"] = answers.loc[labels.loc[now, "item"]].to_numpy()
     elif setting.way in ("adds noise", "adds noise for men"):
