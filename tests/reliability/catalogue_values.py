@@ -233,6 +233,7 @@ for _name, _settings, _part in (
     ("a confidence in percent", {"confidence": 90}, "confidence"),
     ("an unknown estimator", {"estimator": "magic"}, "estimator"),
     ("an empty list of features", {"features": []}, "features"),
+    ("more jobs than any machine has", {"jobs": 20_000}, "jobs"),
     ("a seed below nothing", {"seed": -1}, "seed"),
     ("a seed beyond everything", {"seed": 10**30}, "seed"),
 ):

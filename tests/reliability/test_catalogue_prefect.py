@@ -1,7 +1,8 @@
 """Every entry of the catalogue through Prefect: one server.
 
-A flow run costs more than a check, so all entries go through the tasks of the gate in one run, and
-a few of each kind through the gate itself.
+A flow run costs more than a check, so entries go through the tasks of the gate in one run, and a
+few through the gate itself. What is odd but harmless is left to the other doors, unless it is in
+names, settings or verdicts: these travel from task to task as JSON.
 """
 
 from __future__ import annotations
@@ -28,7 +29,13 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "flows"))
 
 from label_bias_gate import label_bias_gate  # isort: skip
 
-POSSIBLE = [entry for entry in ENTRIES if not entry.skip]
+
+def travels(entry: Entry) -> bool:
+    harmless = isinstance(entry.outcome, Unaffected)
+    return not harmless or bool(entry.outcome.names or entry.settings)
+
+
+POSSIBLE = [entry for entry in ENTRIES if not entry.skip and travels(entry)]
 THROUGH_THE_GATE = (
     "half a gzip file",
     "a pipe called Parquet",
@@ -62,6 +69,7 @@ def check_all(cases: list[Case]) -> list[State]:
     return [check(case, return_state=True) for case in cases]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("server")
 def test_the_tasks_of_the_gate(tmp_path):
     cases = []
