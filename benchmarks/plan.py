@@ -1,6 +1,6 @@
 """Does the plan keep its promise? Plan with little gold, add what it asks for, assess again.
 
-    python -m benchmarks.plan --runs 10
+    python -m benchmarks.plan --runs 10 --power 0.8 --output benchmarks/results/plan.csv
 
 Simulated data hold back gold items and labels, so that a plan can be followed to the letter. What
 comes out is, per comparison that was inconclusive, the half-width that was wanted and the one that
@@ -10,6 +10,7 @@ was reached, and whether the comparison is settled now.
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -100,6 +101,7 @@ def main() -> None:
     parser.add_argument("--gold", type=int, default=100, help="gold per group before the plan")
     parser.add_argument("--half-width", type=float)
     parser.add_argument("--power", type=float)
+    parser.add_argument("--output", type=Path)
     asked = parser.parse_args()
     config = CheckConfig(reference="men", jobs=1)
     found = []
@@ -124,15 +126,14 @@ def main() -> None:
     every = pd.concat(found)
     served = every[every["served"]]
     print(f"{len(every)} comparisons planned for, {len(served)} could be served")
-    print(
-        served.assign(ratio=served["reached"] / served["wanted"])
-        .groupby("family")[
-            ["half_width_before", "wanted", "reached", "ratio", "promised", "settled"]
-        ]
-        .mean()
-        .round(3)
-        .to_string()
-    )
+    by = served.assign(ratio=served["reached"] / served["wanted"]).groupby("family")
+    shown = ["half_width_before", "wanted", "reached", "ratio", "promised", "settled"]
+    table = by[shown].mean().join(by.size().rename("comparisons")).round(3)
+    print(table.to_string())
+    if asked.output:
+        aim = f"--half-width {asked.half_width}" if asked.half_width else f"--power {asked.power}"
+        head = f"# python -m benchmarks.plan --runs {asked.runs} {aim} --output {asked.output}\n"
+        asked.output.write_text(head + table.to_csv())
 
 
 if __name__ == "__main__":
