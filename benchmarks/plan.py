@@ -86,6 +86,47 @@ def follow_plan(
     ).reset_index()
 
 
+def follow_each(
+    made: Simulation, config: CheckConfig, *, gold_per_group: int, power: float
+) -> pd.DataFrame:
+    """Give every open comparison what the plan asks for it alone, and see whether it is settled.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As `follow_plan` does; comparisons that ask for more than there is are not served, and
+        left as they are.
+    """
+    gold_number = made.gold.groupby("group").cumcount()
+    label_number = made.labels.groupby("labeler")["label"].transform(_shuffled)
+    half = made.labels.groupby("labeler")["label"].transform("size") // 2
+    seen = label_number < half
+    first = assess(made.labels[seen], made.gold[gold_number < gold_per_group], config)
+    pool = made.gold.groupby("group").size()
+    found = []
+    for row in first.plan(power=power).table.itertuples():
+        if pd.isna(row.more_labels):
+            continue
+        wanted = {row.group: row.more_gold_group, row.reference: row.more_gold_reference}
+        own = made.labels["labeler"] == row.labeler
+        served = all(gold_per_group + more <= pool[group] for group, more in wanted.items())
+        served &= int(row.more_labels) <= int(own.sum() - (own & seen).sum())
+        settled = False
+        if served:
+            labels = seen | (own & (label_number < half + row.more_labels))
+            gold = gold_number < gold_per_group + made.gold["group"].map(wanted)
+            gaps = assess(made.labels[labels], made.gold[gold], config).gaps
+            now = gaps[(gaps["labeler"] == row.labeler) & (gaps["group"] == row.group)].iloc[0]
+            settled = now["finding"] != INCONCLUSIVE
+            found.append((row.std_error, row.std_error_needed, now["std_error"], settled, True))
+        else:
+            found.append((row.std_error, row.std_error_needed, np.nan, settled, False))
+    names = ["half_width_before", "wanted", "reached", "settled", "served"]
+    table = pd.DataFrame(found, columns=names).assign(promised=power)
+    z = 1.645  # of an interval of 90%, by which the others are reported too
+    return table.assign(**{name: z * table[name] for name in names[:3]})
+
+
 def _shuffled(column: pd.Series) -> np.ndarray:
     return np.random.default_rng(len(column)).permutation(len(column))
 
@@ -114,14 +155,17 @@ def main() -> None:
                 gold_per_group=asked.items // 8,
                 seed=1000 + seed,
             )
-            rows = follow_plan(
-                made,
-                config,
-                gold_per_group=asked.gold,
-                label_share=0.5,
-                half_width=asked.half_width,
-                power=asked.power,
-            )
+            if asked.half_width is None:
+                power = asked.power or 0.8
+                rows = follow_each(made, config, gold_per_group=asked.gold, power=power)
+            else:
+                rows = follow_plan(
+                    made,
+                    config,
+                    gold_per_group=asked.gold,
+                    label_share=0.5,
+                    half_width=asked.half_width,
+                )
             found.append(rows.assign(family=family, seed=seed))
     every = pd.concat(found)
     served = every[every["served"]]

@@ -49,15 +49,15 @@ def interrupted(folder: Path, runs: int) -> Iterator[Trial]:
         out = bench.out()
         ended = whole_process(bench.arguments(out), after=float(bench.dice.uniform(0, 1.1 * usual)))
         trial = judged(bench, ended, out)
-        if ended.code == 130 or (ended.code == -signal.SIGINT and _is_start(ended.said)):
-            # Before a line of ours has run, Python itself tells that it was interrupted.
+        if ended.code in (130, -signal.SIGINT):
             trial = Trial(trial.outcome, trial.lost)
+        elif ended.code == 1 and "KeyboardInterrupt" in ended.said:
+            # Python leaves with 1 when it is interrupted before it has begun to run a program.
+            ours = "mdba_checks" in ended.said
+            told = "exit 1 is a verdict, and this is none"
+            trial = Trial("exit 1 by Python", trial.lost, told if ours else "", told)
         yield trial
         shutil.rmtree(out)
-
-
-def _is_start(said: str) -> bool:
-    return not said or "mdba_checks/cli/app.py" not in said.rpartition("File")[0]
 
 
 def whole_process(arguments: list[str], *, after: float | None = None) -> Ended:
