@@ -34,7 +34,6 @@ fuzz: $(VENV)/.all ## throw 10,000 random and mutated tables and settings at the
 
 faults: $(VENV)/.all ## full disks, killed processes, lost databases, 50 checks at once
 	$(BIN)/python -m tests.reliability.faults
-	$(BIN)/python -m tests.reliability.load
 
 format: $(VENV)/.all ## put the code in order
 	$(BIN)/ruff check --fix .

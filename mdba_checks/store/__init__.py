@@ -18,8 +18,9 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,7 @@ _MOST_MOVED = 0.1
 SHARDS = 16
 
 _POOL = "pool"
+_TIME = "%Y%m%dT%H%M%S.%f"  # in names of records: they sort by it
 
 
 class Store:
@@ -106,6 +108,9 @@ class Store:
     def remember(self, record: Mapping[str, Any]) -> Path:
         """Keep the record of a check; their names sort by time. `mdba trend` reads them.
 
+        When the clock is behind the newest record, the new one gets the time after that, and
+        ``clock`` holds what the clock said.
+
         Parameters
         ----------
         record
@@ -113,10 +118,16 @@ class Store:
         """
         from mdba_checks.record import to_json
 
-        now = datetime.now(UTC)
         _make(self.history)
-        path = self.history / f"{now:%Y%m%dT%H%M%S.%fZ}-{secrets.token_hex(4)}.json"
-        write_whole(path, to_json({"created": now.isoformat(), **record}))
+        created = now = datetime.now(UTC)
+        newest = max((each.name for each in self.history.glob("[0-9]*T*Z-*.json")), default="")
+        with suppress(ValueError):  # not one of ours
+            last = datetime.strptime(newest.partition("Z-")[0], _TIME).replace(tzinfo=UTC)
+            # A clock may be set back; what was checked later still comes later.
+            created = max(now, last + timedelta(microseconds=1))
+        clock = {} if created == now else {"clock": now.isoformat()}
+        path = self.history / f"{created:{_TIME}}Z-{secrets.token_hex(4)}.json"
+        write_whole(path, to_json({"created": created.isoformat(), **clock, **record}))
         return path
 
     def estimate(

@@ -146,6 +146,6 @@ def test_as_a_process(entry, tmp_path):
         check=False,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdin=subprocess.DEVNULL,
-        timeout=60,
+        timeout=300,
     )
     ended_well(entry, done.returncode, done.stdout.decode(), done.stderr.decode(), outputs)

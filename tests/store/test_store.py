@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -315,3 +316,15 @@ def test_a_store_remembers_checks_for_trend(full, tmp_path):
     history = trend([tmp_path])
     assert set(history["check"]) == {1, 2}
     assert not history["changed"].any()
+
+
+def test_checks_stay_in_order_when_the_clock_is_set_back(tmp_path):
+    store = Store(tmp_path)
+    first = store.remember({"check": 1})
+    first = first.rename(first.with_name("2090" + first.name[4:]))  # the clock was ahead
+    (store.history / "zz-notes.json").write_text("{}")
+    second, third = (store.remember({"check": number}) for number in (2, 3))
+    assert sorted([third, first, second]) == [first, second, third]
+    said = json.loads(second.read_text())
+    assert said["created"].startswith("2090")
+    assert said["clock"] < "2090"

@@ -222,7 +222,9 @@ def judged(bench: Bench, ended: Ended, out: Path, *words: str, again: bool = Tru
     if ended.code in VERDICTS:
         told = (out / "check.json").exists() and parse_record((out / "check.json").read_bytes())
         right = ended.code == usual.code and told and (again or same_numbers(told, record))
-        said = "" if right else f"exit {ended.code}, and undisturbed {usual.code}: {ended.said[:200]}"
+        said = (
+            "" if right else f"exit {ended.code}, and undisturbed {usual.code}: {ended.said[:200]}"
+        )
         return Trial("finished", lost, said)
     return Trial(named(ended.code), lost, "", mis_stated(ended, *words))
 
