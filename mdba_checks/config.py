@@ -211,7 +211,9 @@ class CheckConfig(_Model):
         None,
         description="address of a Dask scheduler or Spark master; default: started on this machine",
     )
-    jobs: Count | None = Field(None, ge=1, description="parallel workers; default: all cores")
+    jobs: Count | None = Field(
+        None, ge=1, le=1024, description="parallel workers; default: all cores"
+    )
     seed: Count = Field(0, ge=0, lt=2**32, description="same data and seed, same numbers")
 
     @model_validator(mode="after")
@@ -335,6 +337,7 @@ _PLAIN_WORDS = {
 # A value is shown shortened: an aliased YAML value can be larger than memory when written out.
 _shown = Repr()
 _shown.maxstring = _shown.maxother = 80
+_shown.maxlevel, _shown.maxlist, _shown.maxdict = 2, 4, 4
 
 
 def _reason(error: Exception) -> str:

@@ -5,10 +5,15 @@ Nothing heavy is imported until a command needs it, so that `mdba --help` answer
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
 __all__ = ["main"]
+
+# Every fit uses one thread, and threads of ours share the work. Those that these libraries would
+# start only wait, and where memory is short the libraries end the process, with 1, a verdict.
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -20,6 +25,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     mdba-checks ...
     0
     """
+    if "numpy" not in sys.modules:  # they look at it once, when they are imported
+        for name in _ONE_THREAD:
+            os.environ.setdefault(name, "1")
     # Python itself leaves with 1 when an error gets out, and that is a verdict here.
     try:
         from mdba_checks.cli.app import run

@@ -7,7 +7,8 @@ at a time when somebody asks for them: Parquet keeps columns apart, so nothing e
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -49,7 +50,7 @@ class LargeParquet:
         names: dict[str, None] = {}
         num_rows = 0
         for part, keys in _parts(path):
-            with pq.ParquetFile(part) as file:
+            with _opened(part) as file:
                 num_rows += file.metadata.num_rows
                 names |= dict.fromkeys([*_columns(file), *keys])
         if num_rows * len(names) * _CELL_BYTES <= LARGE_SHARE * left():
@@ -86,7 +87,7 @@ def _parts(path: Path) -> list[tuple[Path, dict[str, str]]]:
 
 
 def _part(path: Path, keys: dict[str, str], *, only: str | None = None) -> pa.Table:
-    with pq.ParquetFile(path) as file:
+    with _opened(path) as file:
         names = _columns(file)
         if only is None:
             table = file.read()
@@ -99,6 +100,15 @@ def _part(path: Path, keys: dict[str, str], *, only: str | None = None) -> pa.Ta
         if only is None and key not in names:
             table = table.append_column(key, pa.repeat(value, table.num_rows))
     return table
+
+
+@contextmanager
+def _opened(part: Path) -> Iterator[pq.ParquetFile]:
+    try:
+        with pq.ParquetFile(part) as file:
+            yield file
+    except (pa.ArrowException, OSError, ValueError) as error:  # of a folder, name the very part
+        raise InputError(f"cannot read {part}: {first_line(error)}") from None
 
 
 def _columns(file: pq.ParquetFile) -> list[str]:

@@ -76,12 +76,13 @@ def open_table(
 
     Its columns are read when they are asked for, one at a time.
     """
-    if isinstance(source, (str, Path)) and not is_database(source) and _is_parquet(Path(source)):
-        path = Path(source)
+    if isinstance(source, (str, Path)) and not is_database(source):
+        path, large = Path(source), None
         with _readable(path):
-            large = LargeParquet.opened(
-                path, lambda name, column: _understood(name, column, source, text_columns)
-            )
+            if _is_parquet(path):
+                large = LargeParquet.opened(
+                    path, lambda name, column: _understood(name, column, source, text_columns)
+                )
         if large is not None:
             _distinct(large.column_names, source)
             return large
@@ -160,7 +161,7 @@ def _readable(path: Path) -> Iterator[None]:
 
 
 def _is_parquet(path: Path) -> bool:
-    return path.is_dir() or (path.name.lower().endswith(".parquet") and path.exists())
+    return path.is_dir() or (path.name.lower().endswith(".parquet") and path.is_file())
 
 
 def _from_path(
@@ -169,6 +170,9 @@ def _from_path(
     if not path.exists():
         nearby = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
         raise InputError(f"no such file: {str(path)!r}.{did_you_mean(path.name, nearby)}")
+    if not path.is_file() and not path.is_dir():
+        # A pipe would keep us waiting, and a device may never end.
+        raise InputError(f"cannot read {path}: it is a pipe or a device, not a file; save it first")
     name = path.name.lower()
     if path.is_dir() or name.endswith(".parquet"):
         return read_parts(path)

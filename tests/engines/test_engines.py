@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import time
 
 import numpy as np
 import pandas as pd
@@ -74,14 +75,18 @@ def test_threads_answer_in_order_and_take_work_as_they_go():
     taken: list[int] = []
 
     def work():
-        for number in range(50):
+        for number in range(500):
             taken.append(number)
             yield number
 
-    answers = LocalEngine(2).map(lambda common, each: common * each, 10, work())
+    def slowly(common: int, each: int) -> int:
+        time.sleep(0.002)
+        return common * each
+
+    answers = LocalEngine(2).map(slowly, 10, work())
     assert next(answers) == 0
-    assert len(taken) < 50
-    assert list(answers) == [10 * number for number in range(1, 50)]
+    assert len(taken) < 500
+    assert list(answers) == [10 * number for number in range(1, 500)]
 
 
 def test_a_cluster_needs_an_engine_that_has_one():

@@ -5,6 +5,7 @@ Eight here; `make faults` runs fifty (docs/reliability.md).
 
 from __future__ import annotations
 
+import resource
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -26,7 +27,9 @@ AT_ONCE = 8
 def test_checks_that_share_a_store_give_what_each_gives_alone(tmp_path):
     found = checks(tmp_path, AT_ONCE)
     assert (found.runs, found.lost, found.mixed_up) == (AT_ONCE, 0, 0)
-    assert found.check_mb < 700  # two thirds of it are libraries
+    # Two thirds of it are libraries. Linux counts from what the process that starts a check has.
+    here = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    assert found.check_mb < max(700, here + 50)
 
 
 def test_a_result_of_somebody_else_would_be_noticed(tmp_path):
