@@ -56,7 +56,7 @@ def trials() -> dict[str, list[dict[str, str]]]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=900,
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
