@@ -1,6 +1,6 @@
 """Many checks at once: none is lost, and none gets the result of another.
 
-Eight here; `make faults` runs fifty (docs/reliability.md).
+Four here; `make faults` runs fifty (docs/reliability.md).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and wait4"),
 ]
 
-AT_ONCE = 8
+AT_ONCE = 4
 
 
 def test_checks_that_share_a_store_give_what_each_gives_alone(tmp_path):
