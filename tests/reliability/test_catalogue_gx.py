@@ -34,7 +34,7 @@ NOT_HERE = (
 
 
 def expressible(entry: Entry) -> bool:
-    if entry.name.startswith(NOT_HERE) or entry.skip:
+    if entry.name.startswith(NOT_HERE):
         return False
     return set(entry.settings) <= set(FIELDS)
 

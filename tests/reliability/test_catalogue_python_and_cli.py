@@ -24,11 +24,6 @@ AS_PROCESS = ("a pipe called Parquet", "a labeler who steers a terminal")
 every_entry = pytest.mark.parametrize("entry", ENTRIES, ids=str)
 
 
-def possible(entry: Entry) -> None:
-    if entry.skip:
-        pytest.skip(entry.skip)
-
-
 def one_line(text: str, entry: Entry) -> None:
     assert len(text.splitlines()) == 1, text
     assert "Traceback" not in text
@@ -52,7 +47,6 @@ def test_the_plain_tables_would_pass_where_spoilt_ones_are_refused(entry, tmp_pa
 
 @every_entry
 def test_python(entry, tmp_path):
-    possible(entry)
     case = entry.build(tmp_path)
     before = snapshot(tmp_path)
     with at_most(120, tmp_path):
@@ -77,7 +71,6 @@ def test_python(entry, tmp_path):
 
 @every_entry
 def test_the_command_line(entry, tmp_path, capsys):
-    possible(entry)
     inputs, outputs = tmp_path / "in", tmp_path / "out"
     inputs.mkdir()
     outputs.mkdir()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import resource
 import subprocess
@@ -19,6 +18,7 @@ from tests.reliability.faults.bench import (
     mis_stated,
     named,
 )
+from tests.reliability.privileges import like_anybody
 
 
 @contextmanager
@@ -95,34 +95,6 @@ def output_full(folder: Path, runs: int) -> Iterator[Trial]:
         yield Trial(named(ended.code), lost, said, words)
 
 
-def without_override() -> None:
-    """Give up root's right to write where nobody may."""
-    drop_from_bounding_set, override = 24, 1
-    ctypes.CDLL(None).prctl(drop_from_bounding_set, override, 0, 0, 0)
-    _drop_effective(override)
-
-
-def _drop_effective(capability: int) -> None:
-    """Take one capability out of the effective and permitted sets of this process."""
-
-    class Header(ctypes.Structure):
-        _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
-
-    class Sets(ctypes.Structure):
-        _fields_ = (
-            ("effective", ctypes.c_uint32),
-            ("permitted", ctypes.c_uint32),
-            ("inheritable", ctypes.c_uint32),
-        )
-
-    header, sets = Header(0x20080522, 0), (Sets * 2)()
-    libc = ctypes.CDLL(None)
-    libc.capget(ctypes.byref(header), sets)
-    sets[0].effective &= ~(1 << capability)
-    sets[0].permitted &= ~(1 << capability)
-    libc.capset(ctypes.byref(header), sets)
-
-
 def read_only(folder: Path, runs: int) -> Iterator[Trial]:
     """Write into folders in which nothing may be written: the outputs', or the store's."""
     bench = Bench(folder / "bench")
@@ -131,6 +103,7 @@ def read_only(folder: Path, runs: int) -> Iterator[Trial]:
         closed = out if run % 2 else out / "store"
         closed.mkdir(exist_ok=True)
         closed.chmod(0o555)
-        ended = in_a_fork(bench.arguments(out), bench.folder, before=without_override)
+        with like_anybody():
+            ended = in_a_fork(bench.arguments(out), bench.folder)
         closed.chmod(0o755)
         yield judged(bench, ended, out, "Permission denied")
