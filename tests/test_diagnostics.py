@@ -207,7 +207,8 @@ def test_an_auc_from_a_handful_of_labels_is_not_judged(clean):
         fidelity=np.array([0.4, 0.5, 0.6]),
     )
     records = [each for each in diagnose(few, Policy()) if each.check == "fidelity"]
-    assert [each.level for each in records] == ["ok"]
+    assert [(each.labeler, each.level) for each in records] == [(None, "look")]
+    assert "no labeler has enough labels" in records[0].sentence
     many = replace(few, n_labels=np.full((3, 2), 100), n_positive=np.full((3, 2), 50))
     records = [each for each in diagnose(many, Policy()) if each.check == "fidelity"]
     assert [each.labeler for each in records] == [None, "L1", "L2", "L3"]
@@ -219,6 +220,27 @@ def test_gold_that_follows_no_feature_is_worth_a_look(made):
     found = assessed(made.labels, gold)
     assert summary(found, "gold_fit").level == "look"
     assert summary(found, "gold_fit").value < 0.65
+
+
+def test_gold_of_one_kind_in_a_group_leaves_open_how_well_it_is_predicted(made):
+    gold = made.gold[(made.gold["group"] == "men") | (made.gold["gold"] == 1)]
+    found = assessed(made.labels, gold, estimator="mdba")
+    assert summary(found, "gold_fit").level == "look"
+    assert "where gold has items of both kinds" in summary(found, "gold_fit").sentence
+    (women,) = of_check(found, "gold_fit", group="women")
+    assert (women.level, np.isnan(women.value)) == ("look", True)
+    assert "one kind of items of women" in women.sentence
+
+
+def test_what_nobody_could_look_at_is_never_in_order(made):
+    few = made.labels.groupby(["labeler", "group"]).head(2)
+    gold = made.gold.groupby(["group", "gold"]).head(1)
+    found = assessed(few, gold)
+    for check in ("covariate_shift", "fidelity", "gold_fit", "product_term"):
+        said = summary(found, check)
+        assert said.level != "ok" or np.isfinite(said.value), said
+    assert "too few items" in summary(found, "covariate_shift").sentence
+    assert "enough labels" in summary(found, "fidelity").sentence
 
 
 def test_the_auc_of_gold_is_the_share_of_pairs_in_the_right_order(made, clean):

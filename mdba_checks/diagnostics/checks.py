@@ -41,6 +41,7 @@ LEAST_TOLERANCE = 0.05
 # A few rows are sent twice everywhere; from a third on, the table is not what it seems to be.
 REPEATS_LOOK, REPEATS_SERIOUS = 0.01, 0.3
 GOLD_ALIKE_LOOK = 0.01  # beyond coincidence
+NOTHING_ESTIMATED = "not a single gap could be estimated, so there is nothing to look at"
 
 
 def diagnose(measures: Measures, policy: Policy) -> tuple[Diagnostic, ...]:
@@ -103,8 +104,10 @@ def _covariate_shift(measures: Measures) -> tuple[Grading, Grading]:
         )
 
     seen = np.concatenate([shift.auc_of_all[np.isfinite(shift.auc_of_all)], shift.auc[shown]])
-    worst = float(seen.max(initial=0.5))
-    if of_all.max() > OK:
+    worst = float(seen.max()) if len(seen) else float("nan")
+    if not len(seen):
+        summary = "there are too few items to see whether labeled items and gold items are alike"
+    elif of_all.max() > OK:
         summary = f"the labeled items differ from the gold items (two-sample AUC up to {worst:.2f})"
     elif shown.any():
         summary = (
@@ -142,6 +145,7 @@ def _covariate_shift(measures: Measures) -> tuple[Grading, Grading]:
         summary=summary,
         worst=worst,
         shown=shown,
+        judged=bool(len(seen)),
     )
     return one_by_one, together
 
@@ -182,6 +186,7 @@ def _fidelity(measures: Measures) -> Grading | None:
         ),
         summary=summary,
         worst=worst,
+        judged=bool(known.any()),
     )
 
 
@@ -219,20 +224,28 @@ def _gold_fit(measures: Measures) -> Grading | None:
     known = np.isfinite(auc)
     worst = float(auc[known].min()) if known.any() else float("nan")
     summary = (
-        f"what is right is predicted with an out-of-fold AUC of at least {worst:.2f} in every group"
+        f"what is right is predicted with an out-of-fold AUC of at least {worst:.2f}"
+        f"{' in every group' if known.all() else ' where gold has items of both kinds'}"
         if known.any()
         else "no group has gold items of both kinds to see how well the right decision is predicted"
     )
+
+    def words(_: int, column: int) -> str:
+        group = measures.groups[column]
+        if not known[column]:
+            return f"gold has one kind of items of {group}: nobody can see how well g predicts them"
+        return (
+            f"what is right for {group} is hard to predict (out-of-fold AUC {auc[column]:.2f} on "
+            "gold): features may lack what decides, or gold is noisy"
+        )
+
     return Grading(
         "gold_fit",
         auc[None],
-        np.where(known & (auc < GOLD_FIT_LOOK), LOOK, OK)[None],
+        np.where(known & (auc >= GOLD_FIT_LOOK), OK, LOOK)[None],
         per_labeler=False,
         columns="groups",
-        words=lambda _, column: (
-            f"what is right for {measures.groups[column]} is hard to predict (out-of-fold AUC "
-            f"{auc[column]:.2f} on gold): features may lack what decides, or gold is noisy"
-        ),
+        words=words,
         summary=summary,
         worst=worst,
     )
@@ -244,8 +257,11 @@ def _product_term(measures: Measures, policy: Policy) -> Grading | None:
         return _product_bound(measures)
     limit = max(policy.max_gap, LEAST_TOLERANCE)
     level = levels(value > limit / 2, value > limit)
-    worst = float(value[np.isfinite(value)].max(initial=0.0))
-    could = f"could move a gap by up to {worst:.3f}"
+    worst = _largest(value)
+    summary = (
+        "errors that the models of labelers and of gold have in common could move a gap by up to "
+        f"{worst:.3f}{f'; {concerned(level)} concerned' if level.any() else ''}"
+    )
     return Grading(
         "product_term",
         value,
@@ -256,9 +272,9 @@ def _product_term(measures: Measures, policy: Policy) -> Grading | None:
             f"errors that the models of the labeler and of gold have in common could move the gap "
             f"by {value[row, column]:.3f} (limit: {limit:g}); the interval allows for it"
         ),
-        summary=f"errors that the models of labelers and of gold have in common {could}"
-        + (f"; {concerned(level)} concerned" if level.any() else ""),
+        summary=summary if np.isfinite(worst) else NOTHING_ESTIMATED,
         worst=worst,
+        judged=bool(np.isfinite(worst)),
     )
 
 
@@ -266,7 +282,7 @@ def _product_bound(measures: Measures) -> Grading | None:
     value = measures.product_bound
     if value is None:
         return None
-    worst = float(value[np.isfinite(value)].max(initial=0.0))
+    worst = _largest(value)
     return Grading(
         "product_term",
         value,
@@ -277,8 +293,11 @@ def _product_bound(measures: Measures) -> Grading | None:
         summary=(
             f"if the models of labeler and gold erred on the same items in the same way, a gap "
             f"could be off by {min(worst, 1.0):.2f}; for information, the worst case in theory"
-        ),
+        )
+        if np.isfinite(worst)
+        else NOTHING_ESTIMATED,
         worst=worst,
+        judged=bool(np.isfinite(worst)),
     )
 
 
@@ -289,7 +308,7 @@ def _c_disagreement(measures: Measures, policy: Policy) -> Grading | None:
     limit = max(policy.max_gap, LEAST_TOLERANCE)
     # Never serious: far from c = 1 the thresholds themselves bend the gap, also for good models.
     level = np.where(value > limit, LOOK, OK)
-    worst = float(value[np.isfinite(value)].max(initial=0.0))
+    worst = _largest(value)
     return Grading(
         "c_disagreement",
         value,
@@ -301,9 +320,17 @@ def _c_disagreement(measures: Measures, policy: Policy) -> Grading | None:
             "the choice of c"
         ),
         summary=f"gaps from different c lie at most {worst:.2f} apart"
-        + (f"; {concerned(level)} concerned" if level.any() else ""),
+        + (f"; {concerned(level)} concerned" if level.any() else "")
+        if np.isfinite(worst)
+        else NOTHING_ESTIMATED,
         worst=worst,
+        judged=bool(np.isfinite(worst)),
     )
+
+
+def _largest(value: FloatArray) -> float:
+    known = value[np.isfinite(value)]
+    return float(known.max()) if len(known) else float("nan")
 
 
 def _duplicates(measures: Measures) -> Grading:

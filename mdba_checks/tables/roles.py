@@ -149,13 +149,13 @@ def binary(
     if positive is not None and not any(_names_one(positive, found) for found in values):
         raise InputError(
             f"positive={canonical(positive)!r} is not a value of {parts[0][1]} "
-            f"({_some(values[0])}) nor of {parts[1][1]} ({_some(values[1])})"
+            f"({_some(values[0], config)}) nor of {parts[1][1]} ({_some(values[1], config)})"
         )
     decisions = []
     for (column, where), found in zip(parts, values, strict=True):
         meaning = _meaning(found, positive)
         if meaning is None:
-            raise InputError(_not_binary(where, found, positive))
+            raise InputError(_not_binary(where, found, config))
         lookup = [meaning[value] for value in column.dictionary.to_pylist()]
         decisions.append(np.array(lookup, dtype=np.int8)[column.indices.to_numpy()])
     return decisions[0], decisions[1]
@@ -182,15 +182,17 @@ def _meaning(values: list[str], positive: object) -> dict[str, int] | None:
     return {value: int(value == chosen) for value in values}
 
 
-def _not_binary(where: str, values: list[str], positive: object) -> str:
+def _not_binary(where: str, values: list[str], config: CheckConfig) -> str:
+    held = _some(values, config)
     if len(values) > 2:
-        return f"{where} must hold two values but has {len(values)}: {_some(values)}"
-    if positive is None:
+        return f"{where} must hold two values but has {len(values)}: {held}"
+    if config.positive is None:
+        example = f", such as positive={values[-1]!r} (--positive {values[-1]})"
         return (
-            f"{where} holds {_some(values)}: say which value counts as positive, "
-            f"such as positive={values[-1]!r} (--positive {values[-1]})"
+            f"{where} holds {held}: say which value counts as positive"
+            f"{' (--positive)' if config.pseudonymize else example}"
         )
-    return f"{where} holds {_some(values)}: positive={canonical(positive)!r} is not among them"
+    return f"{where} holds {held}: positive={canonical(config.positive)!r} is not among them"
 
 
 def _as_binary(value: str) -> int | None:
@@ -218,7 +220,7 @@ def check_groups(
     column = config.columns.group
     if len(names) > MAX_GROUPS:
         raise InputError(
-            f"column {column!r} holds {len(names)} groups, such as {_some(names)}: it looks like a "
+            f"column {column!r} holds {len(names)} groups, such as {_some(names, config)}: it looks like a "
             f"measurement or a name; at most {MAX_GROUPS} groups are compared"
         )
     present = {"labels": set(labels.tolist()), "gold": set(gold.tolist())}
@@ -227,7 +229,7 @@ def check_groups(
         if only:
             raise InputError(
                 f"column {column!r} of {where} has groups that {elsewhere} does not have: "
-                f"{_some([names[code] for code in only])}; add such rows to {elsewhere} or "
+                f"{_some([names[code] for code in only], config)}; add such rows to {elsewhere} or "
                 f"take them out of {where}"
             )
     if len(names) < 2:
@@ -263,6 +265,8 @@ def weights(gold: pa.Table, name: str | None) -> FloatArray:
     return values
 
 
-def _some(values: Sequence[str]) -> str:
+def _some(values: Sequence[str], config: CheckConfig) -> str:
+    if config.pseudonymize:  # the wrong column may have been named, and it may be that of labelers
+        return "values that are not shown, as they could be names"
     shown = ", ".join(repr(value[:40]) for value in values[:_SHOWN])
     return f"{shown}, …" if len(values) > _SHOWN else shown

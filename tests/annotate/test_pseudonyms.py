@@ -72,6 +72,21 @@ class TestPseudonyms:
         two = assess(*tables, config()).pseudonyms
         assert not set(one.values()) & set(two.values())
 
+    @pytest.mark.usefixtures("key")
+    @pytest.mark.parametrize("n_names", [2, 4])
+    @pytest.mark.parametrize("role", ["label", "group"])
+    def test_errors_about_the_wrong_column_show_no_names(self, tables, role, n_names):
+        labels, gold = tables
+        labels = labels[labels["labeler"].isin(NAMES[:n_names])].rename(
+            columns={"labeler": role, role: "labeler"}
+        )
+        with pytest.raises(InputError, match="could be names") as caught:
+            assess(labels, gold, config())
+        assert not any(name in str(caught.value) for name in NAMES)
+        with pytest.raises(InputError) as caught:
+            assess(labels, gold, config().updated({"pseudonymize": False}))
+        assert NAMES[0] in str(caught.value)
+
     @pytest.mark.parametrize("value", [None, "", "  "])
     def test_without_a_key_nothing_is_assessed(self, tables, monkeypatch, value):
         monkeypatch.delenv(KEY_VARIABLE, raising=False)
