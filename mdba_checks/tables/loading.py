@@ -27,7 +27,7 @@ from mdba_checks.tables.roles import (
     weights,
 )
 from mdba_checks.tables.scratch import on_disk
-from mdba_checks.tables.text import as_names, unify
+from mdba_checks.tables.text import as_names, look_alikes, unify
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,6 @@ def load(
     # What does not fit into memory as a table does not fit as arrays either.
     keep = on_disk if isinstance(tables[0], LargeParquet) else np.ascontiguousarray
     hashes = [content_hash(table) for table in tables]
-    n_label_rows = tables[0].num_rows
     roles = find_roles(tables[0], tables[1], config)
     columns = roles.columns
     kept, messages = _drop_incomplete(tables, roles, config)
@@ -183,7 +182,8 @@ def load(
     n_dropped = sum(table.num_rows - len(rows) for table, rows in zip(tables, kept, strict=True))
     tables = [_taken(table, rows) for table, rows in zip(tables, kept, strict=True)]
 
-    labelers, (labeler,) = unify(_names(tables[0], columns.labeler))
+    labeler_names, (labeler,) = unify(_names(tables[0], columns.labeler))
+    labelers = labeler_names.to_pylist()
     group_names, group = unify(*(_names(table, columns.group) for table in tables))
     groups = group_names.to_pylist()
     reference = check_groups(groups, group[0], group[1], config)
@@ -191,6 +191,8 @@ def load(
         _names(tables[0], columns.label), _names(tables[1], columns.gold), config
     )
     check_gold(correct, config)
+    for column, who in ((columns.labeler, labelers), (columns.group, groups)):
+        messages += _spelled_twice(column, who, hide=config.pseudonymize)
     item_names, items = _items(tables, roles, messages)
     features, about = choose_features(tables[0], tables[1], roles.names, config, keep)
     messages += about
@@ -229,7 +231,7 @@ def load(
             linear=encoded.linear[1][:],
             position=kept[1][orders[1]],
         ),
-        labelers=tuple(labelers.to_pylist()),
+        labelers=tuple(labelers),
         groups=tuple(groups),
         features=feature_names,
         tree_types=encoded.tree_types,
@@ -265,6 +267,16 @@ def _taken(table: Table, rows: IntArray) -> Table:
 def _names(table: Table, name: str) -> pa.DictionaryArray:
     # Encoded again, because a name may have been in dropped rows only.
     return as_names(table.column(name))
+
+
+def _spelled_twice(column: str, names: list[str], *, hide: bool) -> list[str]:
+    alike = look_alikes(names)
+    example = f", such as {alike[0][0][:40]!r} and {alike[0][1][:40]!r}" if alike else ""
+    said = (
+        f"column {column!r} has names that look alike{'' if hide else example}: each spelling "
+        "counts by itself; where the same is meant, spell it in one way"
+    )
+    return [said] if alike else []
 
 
 def _items(

@@ -8,6 +8,8 @@ integer 7 in Parquet, as 7.0 in a DataFrame with a gap and as "7" in a CSV file 
 from __future__ import annotations
 
 import math
+import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable
 from decimal import Decimal
 
@@ -57,6 +59,21 @@ def match_name(value: object, names: Iterable[str]) -> str | None:
     if text.lower() in {"true", "false"}:
         return next((name for name in sorted(known) if name.lower() == text.lower()), None)
     return None
+
+
+def look_alikes(names: Iterable[str]) -> list[tuple[str, ...]]:
+    """Return names that people would take for one: they differ in case, spaces or encoding only.
+
+    Examples
+    --------
+    >>> look_alikes(["ann", "Ann ", "bob", "anna"])
+    [('ann', 'Ann ')]
+    """
+    alike = defaultdict(list)
+    for name in names:
+        folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+        alike["".join(folded.split())].append(name)
+    return [tuple(each) for each in alike.values() if len(each) > 1]
 
 
 def as_names(column: pa.ChunkedArray) -> pa.DictionaryArray:

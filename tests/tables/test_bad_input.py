@@ -289,3 +289,28 @@ def test_a_ragged_row_is_named_by_its_number_and_not_quoted(
     message = refusal(tmp_path / "labels.csv", gold)
     named("Row #3", "Expected 4 columns, got 3", in_message=message)
     assert "secret-name" not in message
+
+
+@pytest.mark.parametrize("twin", ["Ann", "ann ", " an n", "ａｎｎ", "ANN"])
+def test_names_that_look_alike_are_different_people_and_that_is_said(
+    labels: pd.DataFrame, gold: pd.DataFrame, twin: str
+) -> None:
+    assert not [each for each in load(labels, gold, CONFIG).messages if "look alike" in each]
+    rows = labels.index[labels["labeler"] == "ann"][::2]
+    labels.loc[rows, "labeler"] = twin
+    loaded = load(labels, gold, CONFIG)
+    assert {"ann", twin} <= set(loaded.labelers)
+    (said,) = (each for each in loaded.messages if "look alike" in each)
+    named("'labeler'", "'ann'", repr(twin), in_message=said)
+    hidden = load(labels, gold, CheckConfig(pseudonymize=True))
+    (said,) = (each for each in hidden.messages if "look alike" in each)
+    assert "ann" not in said
+
+
+def test_groups_that_look_alike_are_compared_and_that_is_said(
+    labels: pd.DataFrame, gold: pd.DataFrame
+) -> None:
+    for table in (labels, gold):
+        table.loc[table.index[table["group"] == "men"][::2], "group"] = "Men"
+    (said,) = (each for each in load(labels, gold, CONFIG).messages if "look alike" in each)
+    named("'group'", "'Men' and 'men'", in_message=said)
