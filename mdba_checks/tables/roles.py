@@ -220,8 +220,8 @@ def check_groups(
     column = config.columns.group
     if len(names) > MAX_GROUPS:
         raise InputError(
-            f"column {column!r} holds {len(names)} groups, such as {_some(names, config)}: it looks "
-            f"like a measurement or a name; at most {MAX_GROUPS} groups are compared"
+            f"column {column!r} holds {len(names)} groups, such as {_some(names, config)}: it "
+            f"looks like a measurement or a name; at most {MAX_GROUPS} groups are compared"
         )
     present = {"labels": set(labels.tolist()), "gold": set(gold.tolist())}
     for where, elsewhere in (("labels", "gold"), ("gold", "labels")):
