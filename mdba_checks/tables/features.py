@@ -22,7 +22,7 @@ from mdba_checks.errors import InputError, did_you_mean
 from mdba_checks.tables.kinds import Kind, all_missing, kind_of, numbers
 from mdba_checks.tables.matrix import Column, compact
 from mdba_checks.tables.parquet_files import LargeParquet
-from mdba_checks.tables.text import as_names, unify
+from mdba_checks.tables.text import as_names, is_number, unify
 
 # More distinct texts than this, and than half of the rows, are free text or names, not categories.
 MANY_LEVELS = 50
@@ -153,7 +153,7 @@ def _mismatch(name: str, kinds: list[Kind], encoded: list[pa.DictionaryArray]) -
     if encoded:
         texts = encoded[kinds.index(Kind.TEXT)].dictionary.to_pylist()
         # The most telling example is one that is not a number.
-        odd = min(texts, key=lambda text: bool(re.fullmatch(r"[-+]?[\d.]+(e[-+]?\d+)?", text)))
+        odd = min(texts, key=is_number)
         example = f" such as {odd[:40]!r}"
     return (
         f"feature {name!r} is {kinds[0].value} in labels but {kinds[1].value} in gold{example}: "

@@ -27,7 +27,8 @@ from mdba_checks.tables.roles import (
     weights,
 )
 from mdba_checks.tables.scratch import on_disk
-from mdba_checks.tables.text import as_names, look_alikes, unify
+from mdba_checks.tables.spelling import remarks
+from mdba_checks.tables.text import as_names, unify
 
 
 @dataclass(frozen=True)
@@ -192,7 +193,7 @@ def load(
     )
     check_gold(correct, config)
     for column, who in ((columns.labeler, labelers), (columns.group, groups)):
-        messages += _spelled_twice(column, who, hide=config.pseudonymize)
+        messages += remarks(column, who, hide=config.pseudonymize)
     item_names, items = _items(tables, roles, messages)
     features, about = choose_features(tables[0], tables[1], roles.names, config, keep)
     messages += about
@@ -267,16 +268,6 @@ def _taken(table: Table, rows: IntArray) -> Table:
 def _names(table: Table, name: str) -> pa.DictionaryArray:
     # Encoded again, because a name may have been in dropped rows only.
     return as_names(table.column(name))
-
-
-def _spelled_twice(column: str, names: list[str], *, hide: bool) -> list[str]:
-    alike = look_alikes(names)
-    example = f", such as {alike[0][0][:40]!r} and {alike[0][1][:40]!r}" if alike else ""
-    said = (
-        f"column {column!r} has names that look alike{'' if hide else example}: each spelling "
-        "counts by itself; where the same is meant, spell it in one way"
-    )
-    return [said] if alike else []
 
 
 def _items(

@@ -8,8 +8,7 @@ integer 7 in Parquet, as 7.0 in a DataFrame with a gap and as "7" in a CSV file 
 from __future__ import annotations
 
 import math
-import unicodedata
-from collections import defaultdict
+import re
 from collections.abc import Iterable
 from decimal import Decimal
 
@@ -61,19 +60,15 @@ def match_name(value: object, names: Iterable[str]) -> str | None:
     return None
 
 
-def look_alikes(names: Iterable[str]) -> list[tuple[str, ...]]:
-    """Return names that people would take for one: they differ in case, spaces or encoding only.
+def is_number(text: str) -> bool:
+    """Tell whether a text is written like a number.
 
     Examples
     --------
-    >>> look_alikes(["ann", "Ann ", "bob", "anna"])
-    [('ann', 'Ann ')]
+    >>> [is_number(text) for text in ("-1", "+2.5e3", "=1", "one")]
+    [True, True, False, False]
     """
-    alike = defaultdict(list)
-    for name in names:
-        folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-        alike["".join(folded.split())].append(name)
-    return [tuple(each) for each in alike.values() if len(each) > 1]
+    return re.fullmatch(r"[-+]?[\d.]+(e[-+]?\d+)?", text) is not None
 
 
 def as_names(column: pa.ChunkedArray) -> pa.DictionaryArray:

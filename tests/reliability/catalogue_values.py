@@ -33,10 +33,10 @@ def table(name: str, outcome: Outcome, change: Change, **more: Any) -> None:
     VALUES.append(Entry(name, outcome, change=change, **more))
 
 
-def called(name: str, **names: str) -> None:
+def called(name: str, note: str = "", **names: str) -> None:
     """Add an entry in which labelers have other names, and nothing else changes."""
     whole = {"ann": "ann", "ben": "ben", "cleo": "cleo", **names}
-    table(name, Unaffected(names=names), in_labels(mapped("labeler", whole)))
+    table(name, Unaffected(note, names), in_labels(mapped("labeler", whole)))
 
 
 # --- Groups --------------------------------------------------------------------------------------
@@ -101,7 +101,7 @@ table(
 )
 table(
     "a group that is a formula, a path and a tag",
-    Unaffected(),
+    Unaffected("takes for formulas"),
     in_both(mapped("group", {"men": "men", "women": "=1+1|'../../etc'<b>"})),
 )
 
@@ -186,7 +186,7 @@ called("a labeler called NA", ann="NA")
 called("a labeler with line breaks", ann="ann\nverdict: pass")
 called("a labeler who steers a terminal", ann="\x1b[2J\x1b]0;x\x07ann")
 called("a labeler who is a script", ann="<script>alert(1)</script>")
-called("a labeler who is a formula", ann="=cmd|' /C calc'!A0")
+called("a labeler who is a formula", "takes for formulas", ann="=cmd|' /C calc'!A0")
 called("a labeler who is a path", ann="../../etc/passwd")
 called("a labeler who is markup", ann="[bold red]ann[/bold red]", ben="{{ 7 * 7 }}", cleo="`c`|x|")
 called("a labeler with 10,000 letters", ann="a" * 10_000)

@@ -314,3 +314,17 @@ def test_groups_that_look_alike_are_compared_and_that_is_said(
         table.loc[table.index[table["group"] == "men"][::2], "group"] = "Men"
     (said,) = (each for each in load(labels, gold, CONFIG).messages if "look alike" in each)
     named("'group'", "'Men' and 'men'", in_message=said)
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+cmd", "@sum", "-x", "\tx"])
+def test_names_that_are_formulas_are_pointed_out(
+    labels: pd.DataFrame, gold: pd.DataFrame, name: str
+) -> None:
+    labels["labeler"] = labels["labeler"].replace({"ann": "-7", "7": "+7.5"})
+    assert not [each for each in load(labels, gold, CONFIG).messages if "formulas" in each]
+    labels["labeler"] = labels["labeler"].replace({"-7": name})
+    (said,) = (each for each in load(labels, gold, CONFIG).messages if "formulas" in each)
+    named("'labeler'", repr(name), in_message=said)
+    hidden = load(labels, gold, CheckConfig(pseudonymize=True))
+    (said,) = (each for each in hidden.messages if "formulas" in each)
+    assert repr(name) not in said
