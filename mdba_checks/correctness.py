@@ -42,14 +42,16 @@ def fit_correctness(
     item: IntArray,
     weight: FloatArray,
     *,
+    mark: IntArray,
     n_groups: int,
     seed: int,
 ) -> Correctness:
-    """Fit g to the gold rows."""
+    """Fit g to the gold rows; `mark` tells rows apart, as in `assign_folds`."""
     centre_of_scores, scale = scores.mean(axis=0), scores.std(axis=0)
     scale[scale == 0] = 1.0
     standard = (scores - centre_of_scores) / scale
-    fold = assign_folds(item, group.astype(np.int64) * 2 + correct, n_folds=N_GOLD_FOLDS, seed=seed)
+    stratum = group.astype(np.int64) * 2 + correct
+    fold = assign_folds(item, stratum, mark=mark, n_folds=N_GOLD_FOLDS, seed=seed)
     batch = one_batch(group, fold, n_groups=n_groups, n_parts=N_GOLD_FOLDS)
     # One variant without each fold, and the last with all of gold, for the label rows.
     sees = np.vstack([1.0 - np.eye(N_GOLD_FOLDS), np.ones(N_GOLD_FOLDS)])

@@ -137,7 +137,7 @@ def folds_of(data: Data, seed: int) -> IntArray:
     """Return the folds of the label rows."""
     labels = data.labels
     stratum = (labels.labeler.astype(np.int64) * len(data.groups) + labels.group) * 2
-    return assign_folds(labels.item, stratum + labels.decision, seed=seed)
+    return assign_folds(labels.item, stratum + labels.decision, mark=labels.mark, seed=seed)
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class _Run:
 
     def fit_pooled(self, learner: Learner) -> Pooled:
         labels, fold = self.data.labels, folds_of(self.data, self.seed)
-        chosen = pool_sample(labels.labeler, self.seed)
+        chosen = pool_sample(self.data, self.seed)
         self.tell("pooled models", 0, 1)
         where = slice(None) if chosen is None else chosen
         pool, known = fit_pool(
@@ -168,6 +168,8 @@ class _Run:
             n_groups=len(self.data.groups),
             tree_types=self.data.tree_types,
             learner=learner,
+            # Learners draw rows by their place: it must not follow from names.
+            order=np.argsort(self.data.labeler_mark[labels.labeler[where]], kind="stable"),
             seed=self.seed,
             over_folds=self.over_folds,
         )
@@ -185,18 +187,20 @@ class _Run:
             gold.correct,
             gold.item,
             gold.weight,
+            mark=gold.mark,
             n_groups=len(self.data.groups),
             seed=self.seed,
         )
         return Shared(pooled.fold, Models(pooled.pool, gold_fold, correctness), pooled.known)
 
 
-def pool_sample(labeler: IntArray, seed: int) -> IntArray | None:
+def pool_sample(data: Data, seed: int) -> IntArray | None:
     """Return the rows of a random choice of whole labelers; None when all rows are few enough."""
+    labeler = data.labels.labeler
     if len(labeler) <= POOL_ROWS:
         return None
     counts = np.bincount(labeler)
-    order = np.argsort(scramble(np.arange(len(counts)), seed), kind="stable")
+    order = np.argsort(scramble(data.labeler_mark, seed), kind="stable")
     taken = order[np.cumsum(counts[order]) <= POOL_ROWS]
     if not len(taken):  # a single labeler is larger than the sample
         taken = order[:1]

@@ -57,7 +57,10 @@ def under_pseudonyms(data: Data, key: str) -> tuple[Data, dict[str, str]]:
     labeler = place[data.labels.labeler].astype(data.labels.labeler.dtype)
     rows = np.argsort(labeler, kind="stable")  # stable: within a labeler rows stay sorted
     labels = replace(data.labels, labeler=labeler).take(rows)
-    return replace(data, labels=labels, labelers=tuple(sorted(known.values()))), known
+    names = tuple(sorted(known.values()))
+    return replace(
+        data, labels=labels, labelers=names, labeler_mark=data.labeler_mark[order]
+    ), known
 
 
 def write_mapping(

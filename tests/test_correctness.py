@@ -30,7 +30,8 @@ def make_gold(seed: int, n: int = 800) -> dict[str, np.ndarray]:
 def fit(gold: dict[str, np.ndarray], **changes: np.ndarray) -> Correctness:
     given = {**gold, **changes}
     names = ("scores", "group", "correct", "item", "weight")
-    return fit_correctness(*(given[name] for name in names), n_groups=2, seed=0)
+    arrays = (given[name] for name in names)
+    return fit_correctness(*arrays, mark=given["item"], n_groups=2, seed=0)
 
 
 def test_g_is_near_the_truth_on_gold_and_elsewhere():

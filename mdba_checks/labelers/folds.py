@@ -3,7 +3,8 @@
 Every prediction about a row has to come from a model that never saw the row's item. Items judged
 once are dealt out evenly within (labeler, group, decision); an item judged by several labelers
 must keep all its rows together, so it goes to a fold by a hash of its own, and stratification is
-left to chance. The assignment depends on content and seed only, not on the order of rows.
+left to chance. The assignment depends on content and seed only: not on the order of rows, nor on
+what anybody is called.
 """
 
 from __future__ import annotations
@@ -16,9 +17,16 @@ N_FOLDS = 3
 
 
 def assign_folds(
-    item: IntArray, stratum: IntArray, *, n_folds: int = N_FOLDS, seed: int = 0
+    item: IntArray,
+    stratum: IntArray,
+    *,
+    mark: IntArray | None = None,
+    n_folds: int = N_FOLDS,
+    seed: int = 0,
 ) -> IntArray:
     """Return the fold of every row; rows must already be in a reproducible order.
+
+    `mark` is what tells rows apart within a stratum; by default their item does.
 
     Examples
     --------
@@ -26,18 +34,17 @@ def assign_folds(
     >>> sorted(folds[:3].tolist()), sorted(folds[3:].tolist())
     ([0, 1, 2], [0, 1, 2])
     """
-    key = scramble(item, seed)
     shared = _occurs_again(item)
-    fold: IntArray = (key % np.uint64(n_folds)).astype(np.int64)
+    fold: IntArray = (scramble(item, seed) % np.uint64(n_folds)).astype(np.int64)
     alone = np.flatnonzero(~shared)
-    order = alone[np.lexsort((key[alone], stratum[alone]))]
-    first_of_stratum = np.flatnonzero(np.diff(stratum[order], prepend=-1))
-    rank = np.arange(len(order))
-    sizes = np.diff(np.append(first_of_stratum, len(order)))
-    rank = rank - np.repeat(first_of_stratum, sizes)
+    key = scramble((item if mark is None else mark)[alone], seed)
+    dealt = np.lexsort((key, stratum[alone]))
+    of_stratum = stratum[alone[dealt]]
+    first = np.flatnonzero(np.diff(of_stratum, prepend=-1))
+    sizes = np.diff(np.append(first, len(dealt)))
     # A different fold starts in every stratum: otherwise fold 0 gets all strata of one row.
-    start = scramble(stratum[order], seed + 1) % np.uint64(n_folds)
-    fold[order] = (rank + start.astype(np.int64)) % n_folds
+    start = (scramble(key[dealt[first]], seed + 1) % np.uint64(n_folds)).astype(np.int64)
+    fold[alone[dealt]] = (np.arange(len(dealt)) + np.repeat(start - first, sizes)) % n_folds
     return fold
 
 

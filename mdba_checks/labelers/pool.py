@@ -123,10 +123,15 @@ def fit_pool(
     n_groups: int,
     tree_types: tuple[str, ...],
     learner: Learner,
+    order: IntArray,
     seed: int,
     over_folds: MapFolds,
 ) -> tuple[Pool, Known]:
-    """Fit the pool; `over_folds` maps a function over fold numbers, in parallel if it likes."""
+    """Fit the pool.
+
+    The learner gets the rows in `order`; `over_folds` maps a function over fold numbers, in
+    parallel if it likes.
+    """
     rate = np.stack([_positive_rate(rows, n_groups, held_out) for held_out in range(N_FOLDS)])
     rule = fit_pooled_rule(rows, n_groups=n_groups)
     own = fit_own_rules(rows, rule, rate)
@@ -135,7 +140,7 @@ def fit_pool(
     types = learner_types(tree_types)
 
     def fit_learner(fold: int) -> Fitted:
-        train = np.flatnonzero(rows.fold != fold)
+        train = order[rows.fold[order] != fold]
         return learner.fit(columns[train], rows.decision[train], types, seed + fold)
 
     learners = over_folds(fit_learner)

@@ -83,7 +83,8 @@ def contents(data: Data) -> Contents:
     begin = 0
     for end in np.cumsum(n_rows):
         rows = slice(begin, end)
-        what.append(_hash(labels.mark[rows].tobytes() + item[rows].tobytes()))
+        held = (labels.mark, labels.group, item)
+        what.append(_hash(b"".join(each[rows].tobytes() for each in held)))
         begin = end
     alone = np.flatnonzero(labels.item >= len(named))
     owner = np.array([int(each[:16], 16) for each in who], dtype=np.uint64)

@@ -46,7 +46,7 @@ class KeptPool:
 def pool_entry(shared: Shared, data: Data, now: Contents, seed: int) -> Entry:
     """Return the entry of a pool that has just been fitted."""
     pool, correctness = shared.models.pool, shared.models.correctness
-    chosen = pool_sample(data.labels.labeler, seed)
+    chosen = pool_sample(data, seed)
     sampled = slice(None) if chosen is None else chosen
     item, first = np.unique(now.item[sampled], return_index=True)
     arrays: dict[str, Any] = {"item": item, "fold": shared.fold[sampled][first]}

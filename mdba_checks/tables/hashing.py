@@ -56,6 +56,13 @@ def row_fingerprints(columns: Iterable[FloatArray | IntArray], rows: int) -> Int
     return state
 
 
+def combined(fingerprints: IntArray, owner: IntArray, n_owners: int) -> IntArray:
+    """Return one number per owner of rows that depends on which rows they own, in any order."""
+    found = np.zeros(n_owners, dtype=np.uint64)
+    np.add.at(found, owner, fingerprints)  # modulo 2**64
+    return found
+
+
 def _add(digest: hashlib.blake2b, column: pa.ChunkedArray) -> None:
     if all_missing(column):
         digest.update(b"missing")

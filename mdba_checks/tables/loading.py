@@ -12,7 +12,7 @@ from mdba_checks.arrays import FloatArray, IntArray
 from mdba_checks.config import CheckConfig
 from mdba_checks.tables.encoding import Encoding, encode
 from mdba_checks.tables.features import Table, choose_features
-from mdba_checks.tables.hashing import content_hash, row_fingerprints
+from mdba_checks.tables.hashing import combined, content_hash, row_fingerprints
 from mdba_checks.tables.matrix import Matrix
 from mdba_checks.tables.parquet_files import LargeParquet
 from mdba_checks.tables.reading import Source, open_table, read_table
@@ -51,7 +51,7 @@ class LabelRows:
     position
         Where the row stands in the input table.
     mark
-        A fingerprint of features, group and decision; the same in every table with the same
+        A fingerprint of features and decision; the same in every table with the same
         `Data.encoding.key`.
     """
 
@@ -82,6 +82,8 @@ class GoldRows:
         The right decision, 0 or 1.
     weight
         How many items of the population the row stands for.
+    mark
+        A fingerprint of features, right decision and weight.
     """
 
     group: IntArray
@@ -91,6 +93,7 @@ class GoldRows:
     trees: FloatArray
     linear: FloatArray
     position: IntArray
+    mark: IntArray
 
     def __len__(self) -> int:
         return len(self.correct)
@@ -104,6 +107,9 @@ class Data:
     ----------
     labelers, groups, features
         Names, sorted; codes in `labels` and `gold` point into them.
+    labeler_mark
+        Per labeler, a fingerprint of their rows: where chance decides, it goes by this and not by
+        the name.
     tree_types
         ``"q"`` or ``"c"`` per column of `trees`, as XGBoost's ``feature_types`` wants it.
     encoding
@@ -127,6 +133,7 @@ class Data:
     labels: LabelRows
     gold: GoldRows
     labelers: tuple[str, ...]
+    labeler_mark: IntArray
     groups: tuple[str, ...]
     features: tuple[str, ...]
     tree_types: tuple[str, ...]
@@ -201,11 +208,11 @@ def load(
     pa.default_memory_pool().release_unused()
 
     marks = (
-        row_fingerprints([*(f.labels for f in features), group[0], decision], len(decision)),
-        row_fingerprints([*(f.gold for f in features), group[1], correct, weight], len(correct)),
+        row_fingerprints([*(f.labels for f in features), decision], len(decision)),
+        row_fingerprints([*(f.gold for f in features), correct, weight], len(correct)),
     )
     orders = (
-        np.lexsort((marks[0], items[0], labeler)),
+        np.lexsort((group[0], marks[0], items[0], labeler)),
         np.lexsort((marks[1], items[1], group[1])),
     )
     feature_names = tuple(feature.name for feature in features)
@@ -231,8 +238,10 @@ def load(
             trees=encoded.trees[1][:],
             linear=encoded.linear[1][:],
             position=kept[1][orders[1]],
+            mark=marks[1][orders[1]],
         ),
         labelers=tuple(labelers),
+        labeler_mark=combined(marks[0], labeler, len(labelers)),
         groups=tuple(groups),
         features=feature_names,
         tree_types=encoded.tree_types,

