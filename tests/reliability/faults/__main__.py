@@ -25,14 +25,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.reliability import load
+from tests.reliability import load, page
 from tests.reliability.faults import bench, disks, limits, processes, tables, worker
-from tests.reliability.faults.bench import ROOT, Trial
+from tests.reliability.faults.bench import Trial
 
-RESULTS = ROOT / "benchmarks" / "results" / "faults.csv"
-PAGE = ROOT / "docs" / "reliability.md"
 COMMAND = "python -m tests.reliability.faults"
-BEGIN, END = f"<!-- faults: written by {COMMAND} -->\n", "<!-- end of faults -->"
 
 
 @dataclass(frozen=True)
@@ -150,17 +147,8 @@ def _write(rows: list[dict[str, Any]]) -> None:
     writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    RESULTS.write_text(text.getvalue(), encoding="utf-8")
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    PAGE.write_text(before + BEGIN + shown() + END + rest.partition(END)[2], encoding="utf-8")
-
-
-def shown() -> str:
-    """Return the results as the page shows them."""
-    lines = [line for line in RESULTS.read_text(encoding="utf-8").splitlines() if line[:1] != "#"]
-    head, *rows = csv.reader(lines)
-    table = [[each.replace("_", "-") for each in head], ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(each)} |\n" for each in table)
+    (page.RESULTS / "faults.csv").write_text(text.getvalue(), encoding="utf-8")
+    page.renew("faults")
 
 
 if __name__ == "__main__":
