@@ -44,49 +44,16 @@ class LabelsAndGold:
     problem: str = ""
 
 
-class LabelsAndGoldMetric(TableMetricProvider):
-    """Fetches the labels of a batch, as far as they are needed, and the gold to go with them."""
-
-    metric_name = METRIC
-    value_keys = (*_IN_LABELS, "gold_column", "gold_weight_column", "features", "gold")
-
-    @metric_value(engine=PandasExecutionEngine)
-    def _pandas(
-        cls,  # noqa: N805  Great Expectations makes these class methods
-        execution_engine: PandasExecutionEngine,
-        metric_domain_kwargs: dict[str, Any],
-        metric_value_kwargs: dict[str, Any],
-        metrics: dict[str, Any],  # noqa: ARG002
-        runtime_configuration: dict[str, Any],  # noqa: ARG002
-    ) -> LabelsAndGold:
-        return _fetched(execution_engine, metric_domain_kwargs, metric_value_kwargs)
-
-    @metric_value(engine=SqlAlchemyExecutionEngine)
-    def _sqlalchemy(
-        cls,  # noqa: N805
-        execution_engine: SqlAlchemyExecutionEngine,
-        metric_domain_kwargs: dict[str, Any],
-        metric_value_kwargs: dict[str, Any],
-        metrics: dict[str, Any],  # noqa: ARG002
-        runtime_configuration: dict[str, Any],  # noqa: ARG002
-    ) -> LabelsAndGold:
-        return _fetched(execution_engine, metric_domain_kwargs, metric_value_kwargs)
-
-    @metric_value(engine=SparkDFExecutionEngine)
-    def _spark(
-        cls,  # noqa: N805
-        execution_engine: SparkDFExecutionEngine,
-        metric_domain_kwargs: dict[str, Any],
-        metric_value_kwargs: dict[str, Any],
-        metrics: dict[str, Any],  # noqa: ARG002
-        runtime_configuration: dict[str, Any],  # noqa: ARG002
-    ) -> LabelsAndGold:
-        return _fetched(execution_engine, metric_domain_kwargs, metric_value_kwargs)
-
-
-def _fetched(
-    engine: ExecutionEngine[Any], domain: Mapping[str, Any], wanted: Mapping[str, Any]
+def _fetch(
+    cls: type[TableMetricProvider],  # noqa: ARG001
+    execution_engine: ExecutionEngine[Any],
+    metric_domain_kwargs: dict[str, Any],
+    metric_value_kwargs: dict[str, Any],
+    metrics: dict[str, Any],  # noqa: ARG001
+    runtime_configuration: dict[str, Any],  # noqa: ARG001
 ) -> LabelsAndGold:
+    """Fetch from a batch of any engine; the arguments' names are Great Expectations'."""
+    engine, domain, wanted = execution_engine, metric_domain_kwargs, metric_value_kwargs
     try:
         names = {wanted[key] for key in (*_IN_LABELS, "gold_column")} | {"item"}
         text = names - {None} - set(wanted["features"] or ())
@@ -97,6 +64,18 @@ def _fetched(
         return LabelsAndGold(problem=str(error))
     except Exception as error:  # noqa: BLE001  see above: whatever it is, it must not leave here
         return LabelsAndGold(problem=f"the batch cannot be read: {one_line(error)}")
+
+
+class LabelsAndGoldMetric(TableMetricProvider):
+    """Fetches the labels of a batch, as far as they are needed, and the gold to go with them."""
+
+    metric_name = METRIC
+    value_keys = (*_IN_LABELS, "gold_column", "gold_weight_column", "features", "gold")
+
+    # Great Expectations makes class methods of these, one per engine.
+    _pandas = metric_value(engine=PandasExecutionEngine)(_fetch)
+    _sqlalchemy = metric_value(engine=SqlAlchemyExecutionEngine)(_fetch)
+    _spark = metric_value(engine=SparkDFExecutionEngine)(_fetch)
 
 
 def _rows(engine: ExecutionEngine[Any], domain: Mapping[str, Any]) -> Rows:
