@@ -128,9 +128,9 @@ def estimate_bucket(common: Common, bucket: Bucket) -> Estimation:
         if each.infer:
             inferred = bucket.silver[each.name]
             right = inferred if common.metric in ("tpr", "fnr") else 1 - inferred
-            rates[each.name] = each.estimate(replace(asked, silver=right))
+            rates[each.name] = each.estimate(replace(asked, silver=right)).small()
         else:
-            rates[each.name] = each.estimate(asked)
+            rates[each.name] = each.estimate(asked).small()
     modelled = common.models is not None
     return Estimation(
         rates,

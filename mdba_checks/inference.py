@@ -22,6 +22,8 @@ from mdba_checks.estimators import Rates
 # simulated labelers (docs/method.md).
 _ALLOWANCE_SHARE = 0.1
 _JOINT_DRAWS = 1000
+# Labelers at a time: times gold items and draws, this many are in memory at once.
+_AT_ONCE = 256
 
 
 @dataclass(frozen=True)
@@ -83,43 +85,57 @@ def compare(
     seed: int = 0,
 ) -> Gaps:
     """Return the gap of every labeler under every contrast."""
-    n_groups = rates.rate.shape[1]
-    found: list[dict[str, FloatArray]] = []
-    worst = np.zeros(_JOINT_DRAWS)
     clusters, group_of_cluster = _clusters(gold_item, gold_group)
     draws = np.random.default_rng([seed, 1]).standard_normal((clusters.shape[1], _JOINT_DRAWS))
     own_draws = np.random.default_rng([seed, 2])
+    worst = np.zeros(_JOINT_DRAWS)
+    found: list[dict[str, FloatArray]] = []
     for contrast in wanted:
-        sides = sides_of(contrast, rates.mass, n_groups)
-        side_of_gold = sides[:, gold_group]
-        # A group without labels has no influence, and with weight zero none is asked for.
-        influence = np.where(side_of_gold == 0, 0.0, rates.gold_influence * side_of_gold) @ clusters
-        used = np.where(sides == 0, 0.0, rates.rate)
-        own = (sides**2 * np.where(sides == 0, 0.0, rates.own_variance)).sum(axis=1)
-        by_group = np.stack(
-            [(influence[:, group_of_cluster == code] ** 2).sum(axis=1) for code in range(n_groups)],
-            axis=1,
-        )
-        gold = by_group.sum(axis=1)
-        allowed = _ALLOWANCE_SHARE * np.where(sides == 0, 0.0, sides * rates.allowance)
-        rest = (allowed**2).sum(axis=1) + rates.model_error**2
-        error = np.sqrt(own + gold + rest)
-        reference_rate = -(np.where(np.arange(n_groups) == contrast.group, 0, sides) * used).sum(1)
-        found.append(
-            {
-                "gap": (sides * used).sum(axis=1),
-                "std_error": error,
-                "rate": rates.rate[:, contrast.group],
-                "rate_reference": reference_rate,
-                "own_variance": own + rest,
-                "gold_variance": by_group,
-            }
-        )
-        worst = np.maximum(worst, _largest_error(influence, own + rest, error, draws, own_draws))
+        parts = []
+        for begin in range(0, len(rates.rate), _AT_ONCE):
+            some = rates.take(slice(begin, begin + _AT_ONCE))
+            part, influence = _compared(some, contrast, gold_group, clusters, group_of_cluster)
+            parts.append(part)
+            own, error = part["own_variance"], part["std_error"]
+            worst = np.maximum(worst, _largest_error(influence, own, error, draws, own_draws))
+        found.append({name: np.concatenate([each[name] for each in parts]) for name in parts[0]})
     # Drawn, so for a single gap it may fall a little short of what that gap needs alone.
     quantile = max(float(np.quantile(worst, confidence)), float(norm.ppf((1 + confidence) / 2)))
     arrays = {name: np.stack([each[name] for each in found], axis=1) for name in found[0]}
     return Gaps(**arrays, joint_quantile=quantile)
+
+
+def _compared(
+    rates: Rates,
+    contrast: Contrast,
+    gold_group: IntArray,
+    clusters: Any,
+    group_of_cluster: IntArray,
+) -> tuple[dict[str, FloatArray], FloatArray]:
+    """Return the arrays of `Gaps` under one contrast, and the influence of every gold item."""
+    n_groups = rates.rate.shape[1]
+    sides = sides_of(contrast, rates.mass, n_groups)
+    side_of_gold = sides[:, gold_group]
+    # A group without labels has no influence, and with weight zero none is asked for.
+    influence = np.where(side_of_gold == 0, 0.0, rates.gold_influence * side_of_gold) @ clusters
+    used = np.where(sides == 0, 0.0, rates.rate)
+    own = (sides**2 * np.where(sides == 0, 0.0, rates.own_variance)).sum(axis=1)
+    by_group = np.stack(
+        [(influence[:, group_of_cluster == code] ** 2).sum(axis=1) for code in range(n_groups)],
+        axis=1,
+    )
+    allowed = _ALLOWANCE_SHARE * np.where(sides == 0, 0.0, sides * rates.allowance)
+    rest = (allowed**2).sum(axis=1) + rates.model_error**2
+    others = np.where(np.arange(n_groups) == contrast.group, 0, sides)
+    arrays = {
+        "gap": (sides * used).sum(axis=1),
+        "std_error": np.sqrt(own + by_group.sum(axis=1) + rest),
+        "rate": rates.rate[:, contrast.group],
+        "rate_reference": -(others * used).sum(axis=1),
+        "own_variance": own + rest,
+        "gold_variance": by_group,
+    }
+    return arrays, influence
 
 
 def _clusters(gold_item: IntArray, gold_group: IntArray) -> tuple[Any, IntArray]:
@@ -157,13 +173,10 @@ def _largest_error(
     own_draws: np.random.Generator,
 ) -> FloatArray:
     """Return the largest standardised error over labelers, one per draw of a shared gold."""
-    worst = np.zeros(draws.shape[1])
     usable = np.flatnonzero(np.isfinite(error) & (error > 0))
-    for begin in range(0, len(usable), 256):  # bounded memory for many labelers
-        part = usable[begin : begin + 256]
-        noise = own_draws.standard_normal((len(part), draws.shape[1]))
-        total = influence[part] @ draws + np.sqrt(own[part])[:, None] * noise
-        worst = np.maximum(worst, np.abs(total / error[part][:, None]).max(axis=0))
+    noise = own_draws.standard_normal((len(usable), draws.shape[1]))
+    total = influence[usable] @ draws + np.sqrt(own[usable])[:, None] * noise
+    worst: FloatArray = np.abs(total / error[usable][:, None]).max(axis=0, initial=0.0)
     return worst
 
 

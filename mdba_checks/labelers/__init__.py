@@ -3,7 +3,7 @@
 from mdba_checks.labelers.folds import N_FOLDS, assign_folds
 from mdba_checks.labelers.learners import ClassifierLearner, FittedBooster, Learner, XGBoostLearner
 from mdba_checks.labelers.models import LabelerModels, fit_models, over_folds
-from mdba_checks.labelers.pool import Items, Known, MapFolds, Pool, fit_pool, know, learner_types
+from mdba_checks.labelers.pool import Items, Known, MapFolds, Pool, fit_pool, know
 from mdba_checks.labelers.rows import Rows
 
 __all__ = [
@@ -22,6 +22,5 @@ __all__ = [
     "fit_models",
     "fit_pool",
     "know",
-    "learner_types",
     "over_folds",
 ]

@@ -62,22 +62,21 @@ class XGBoostLearner:
             data,
             num_boost_round=self.trees,
         )
-        return FittedBooster(booster, list(types))
+        return FittedBooster(booster)
 
 
 class FittedBooster:
     """Fitted trees; they can be written down and read back."""
 
-    def __init__(self, booster: Any, types: list[str]) -> None:
-        self._booster, self._types = booster, types
+    def __init__(self, booster: Any) -> None:
+        self._booster = booster
 
     @classmethod
-    def from_bytes(cls, raw: bytes, types: Sequence[str]) -> FittedBooster:
+    def from_bytes(cls, raw: bytes) -> FittedBooster:
         """Read what `to_bytes` returned."""
         import xgboost
 
-        booster = xgboost.Booster({"nthread": 1}, model_file=bytearray(raw))
-        return cls(booster, list(types))
+        return cls(xgboost.Booster({"nthread": 1}, model_file=bytearray(raw)))
 
     def to_bytes(self) -> bytes:
         """Return the trees as UBJSON, which holds numbers and texts and nothing that could run."""
@@ -85,12 +84,10 @@ class FittedBooster:
 
     def logit(self, columns: FloatArray) -> FloatArray:
         """Return one logit per row."""
-        import xgboost
-
-        data = xgboost.DMatrix(
-            columns, feature_types=self._types, enable_categorical=True, nthread=1
+        # From the array itself: a DMatrix would copy it, and takes half as long as the trees.
+        margin: FloatArray = self._booster.inplace_predict(
+            columns, predict_type="margin", validate_features=False
         )
-        margin: FloatArray = self._booster.predict(data, output_margin=True)
         return margin.astype(np.float64)
 
 

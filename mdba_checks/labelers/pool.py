@@ -71,7 +71,6 @@ class Pool:
     """Everything a bucket of labelers needs to know about all the others."""
 
     n_groups: int
-    tree_types: tuple[str, ...]
     rule: Rules  # of everybody; one variant per fold left out
     rate: FloatArray  # (folds, groups): pooled positive rate in the training folds
     learners: list[Fitted]  # per fold
@@ -137,7 +136,7 @@ def fit_pool(
     own = fit_own_rules(rows, rule, rate)
     logits = _rule_logits(rows, rule, own)
     columns = _row_columns(rows, own, logits, linear=learner.linear)
-    types = learner_types(tree_types)
+    types = _learner_types(tree_types)
 
     def fit_learner(fold: int) -> Fitted:
         train = order[rows.fold[order] != fold]
@@ -147,7 +146,7 @@ def fit_pool(
     logits[:, -1] = _learner_logits(rows, learners, columns)
     stack = fit_stack(logits, rows.group, rows.decision, rows.fold, n_groups=n_groups)
     mean_coef = own.coef.mean(axis=2)
-    pool = Pool(n_groups, tree_types, rule, rate, learners, learner.linear, stack, mean_coef)
+    pool = Pool(n_groups, rule, rate, learners, learner.linear, stack, mean_coef)
     return pool, Known(own, logits)
 
 
@@ -204,7 +203,7 @@ def learner_columns(
     return columns.reshape(n_labelers * n_items, -1)
 
 
-def learner_types(tree_types: tuple[str, ...]) -> tuple[str, ...]:
+def _learner_types(tree_types: tuple[str, ...]) -> tuple[str, ...]:
     """Return what the columns of `learner_columns` hold: numbers, 'q', or categories, 'c'."""
     return (*tree_types, "c", *("q" for _ in range(2 + len(PULLS))))
 

@@ -12,7 +12,7 @@ from mdba_checks.bucket import Estimation, Fidelity
 from mdba_checks.correctness import Correctness
 from mdba_checks.estimation import Shared, pool_sample
 from mdba_checks.estimators.evidence import PER_LABELER, Rates
-from mdba_checks.labelers import FittedBooster, Pool, learner_types
+from mdba_checks.labelers import FittedBooster, Pool
 from mdba_checks.labelers.lapse import Rules
 from mdba_checks.store.entries import Arrays, Entry
 from mdba_checks.store.fingerprints import Contents
@@ -61,7 +61,6 @@ def pool_entry(shared: Shared, data: Data, now: Contents, seed: int) -> Entry:
         arrays[f"learner/{fold}"] = np.frombuffer(learner.to_bytes(), dtype=np.uint8)
     about = {
         "n_groups": pool.n_groups,
-        "tree_types": pool.tree_types,
         "encoding": [data.encoding.key, data.encoding.centre, data.encoding.scale],
         "n_learners": len(pool.learners),
     }
@@ -71,14 +70,11 @@ def pool_entry(shared: Shared, data: Data, now: Contents, seed: int) -> Entry:
 def pool_from(entry: Entry) -> KeptPool:
     """Return the pool that an entry holds."""
     arrays, about = entry.arrays, entry.about
-    tree_types = tuple(about["tree_types"])
-    types = learner_types(tree_types)
     pool = Pool(
         n_groups=about["n_groups"],
-        tree_types=tree_types,
         rule=Rules(**{name: arrays[f"rule/{name}"] for name in _RULE}),
         learners=[
-            FittedBooster.from_bytes(arrays[f"learner/{fold}"].tobytes(), types)
+            FittedBooster.from_bytes(arrays[f"learner/{fold}"].tobytes())
             for fold in range(about["n_learners"])
         ],
         uses_linear=False,
