@@ -9,7 +9,7 @@ PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet -c c
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo docs test lint audit fuzz faults format schema constraints bench-paper bench-speed clean
+.PHONY: help demo docs images test lint audit fuzz faults format schema constraints bench-paper bench-speed clean
 
 help: ## list the targets
 	@echo "make TARGET, where TARGET is one of"
@@ -41,6 +41,9 @@ format: $(VENV)/.all ## put the code in order
 
 docs: $(VENV)/.all ## build the pages into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+images: $(VENV)/.all $(VENV)/.browser ## draw the report's pictures in docs/images again
+	$(BIN)/python -m tests.browser.images
 
 bench-paper: $(VENV)/.all ## measure accuracy on the paper's grid
 	$(BIN)/python benchmarks/paper_grid.py $(ARGS)
