@@ -76,13 +76,13 @@ def label_bias_gate(
         Where buckets of labelers are worked on: local (threads of this process), dask or spark;
         by default what the settings say.
     cluster
-        The address of a Dask scheduler or a Spark master; by default one is started.
+        The address of a Dask scheduler or a Spark master; by default what the settings say.
     reuse
         Whether labelers whose rows are the same as in an earlier run keep what was found then.
     """
     settings = read_config(config)
-    if engine is not None:
-        settings = settings.updated({"engine": engine, "cluster": cluster})
+    given = {"engine": engine, "cluster": cluster}
+    settings = settings.updated({key: value for key, value in given.items() if value is not None})
     values, policy = settings.model_dump(mode="json"), settings.policy.model_dump(mode="json")
     source = source_name(labels)
     if output is not None:

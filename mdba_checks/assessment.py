@@ -377,6 +377,7 @@ def _assessment(
         data.gold.group,
         data.gold.item,
         wanted,
+        order=np.argsort(data.labeler_mark, kind="stable"),
         confidence=config.confidence,
         seed=config.seed,
     )

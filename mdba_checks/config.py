@@ -139,7 +139,8 @@ class Policy(_Model):
         "or only those about the group they treat differently",
     )
     on_inconclusive: Literal["pass", "annotate", "block"] = Field(
-        "block", description="what to do when no labeler is shown biased but some are undecided"
+        "block",
+        description="what to do about undecided labelers, unless the data set is blocked already",
     )
     on_block: Literal["fail", "approve"] = Field(
         "fail",
@@ -202,7 +203,8 @@ class CheckConfig(_Model):
         MISSING_VALUES, description="texts in CSV files that mean 'missing'"
     )
     pseudonymize: bool = Field(
-        False, description="replace labeler names by keyed hashes in everything that leaves"
+        False,
+        description="show labelers under keyed hashes in everything but the rows themselves",
     )
     engine: EngineName = Field(
         "local", description="where labeler models are fitted: threads here, or a cluster"

@@ -81,10 +81,15 @@ def compare(
     gold_item: IntArray,
     wanted: list[Contrast],
     *,
+    order: IntArray | None = None,
     confidence: float = 0.9,
     seed: int = 0,
 ) -> Gaps:
-    """Return the gap of every labeler under every contrast."""
+    """Return the gap of every labeler under every contrast.
+
+    Chance is drawn for one labeler after the other, in `order`, by default that of `rates`.
+    """
+    order = np.arange(len(rates.rate)) if order is None else order
     clusters, group_of_cluster = _clusters(gold_item, gold_group)
     draws = np.random.default_rng([seed, 1]).standard_normal((clusters.shape[1], _JOINT_DRAWS))
     own_draws = np.random.default_rng([seed, 2])
@@ -92,8 +97,8 @@ def compare(
     found: list[dict[str, FloatArray]] = []
     for contrast in wanted:
         parts = []
-        for begin in range(0, len(rates.rate), _AT_ONCE):
-            some = rates.take(slice(begin, begin + _AT_ONCE))
+        for begin in range(0, len(order), _AT_ONCE):
+            some = rates.take(order[begin : begin + _AT_ONCE])
             part, influence = _compared(some, contrast, gold_group, clusters, group_of_cluster)
             parts.append(part)
             own, error = part["own_variance"], part["std_error"]
@@ -101,7 +106,8 @@ def compare(
         found.append({name: np.concatenate([each[name] for each in parts]) for name in parts[0]})
     # Drawn, so for a single gap it may fall a little short of what that gap needs alone.
     quantile = max(float(np.quantile(worst, confidence)), float(norm.ppf((1 + confidence) / 2)))
-    arrays = {name: np.stack([each[name] for each in found], axis=1) for name in found[0]}
+    back = np.argsort(order)
+    arrays = {name: np.stack([each[name][back] for each in found], axis=1) for name in found[0]}
     return Gaps(**arrays, joint_quantile=quantile)
 
 

@@ -250,8 +250,8 @@ def rerun(
         tables[name] = _read(name, source, config, getattr(recorded.data, f"{name}_hash"))
     if config.pseudonymize:
         _refuse_other_key(tables["labels"], config, recorded.gaps)
-    # Of the settings, only what a stranger could ask too much with and no number depends on.
-    config = config.updated({"jobs": jobs})
+    # No number depends on these, and a stranger's record must not choose where rows are sent.
+    config = config.updated({"jobs": jobs, "engine": "local", "cluster": None})
     assessment = assess(tables["labels"], tables["gold"], config, progress=progress)
     return _compared(recorded, assessment, tables, progress)
 

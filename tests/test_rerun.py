@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from mdba_checks import CheckConfig, Policy, assess, gate
+from mdba_checks import CheckConfig, Policy, assess, assessment, gate
 from mdba_checks.annotate import write_annotated
 from mdba_checks.errors import InputError
 from mdba_checks.quarantine import quarantine, write_quarantined
@@ -309,6 +309,21 @@ class TestPseudonyms:
 
 
 class TestARecordByAStranger:
+    @pytest.mark.parametrize("engine", ["dask", "spark"])
+    def test_does_not_choose_where_rows_are_sent(self, checked, monkeypatch, engine):
+        asked = []
+        real = assessment.open_engine
+
+        def watched(*arguments):
+            asked.append(arguments)
+            return real(*arguments)
+
+        monkeypatch.setattr(assessment, "open_engine", watched)
+        checked.change("config.engine", engine)
+        checked.change("config.cluster", "tcp://evil.example:8786")
+        assert rerun(checked.record).same
+        assert [each[:2] for each in asked] == [("local", None)]
+
     @pytest.mark.parametrize(
         ("place", "value"),
         [

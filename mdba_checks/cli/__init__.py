@@ -1,4 +1,4 @@
-"""The command line: `mdba check`, `mdba demo` and `mdba simulate`.
+"""The command line: `mdba check` and the commands around it.
 
 Nothing heavy is imported until a command needs it, so that `mdba --help` answers at once.
 """

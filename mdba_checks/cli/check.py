@@ -170,7 +170,7 @@ def check(
         policy(
             "--on-inconclusive",
             "NAME",
-            "When nobody is shown biased but some are undecided: block (default; exit code 3), "
+            "When somebody is undecided and nothing is blocked yet: block (default; exit code 3), "
             "annotate, pass.",
         ),
     ] = None,

@@ -134,7 +134,7 @@ class Rates:
         """
         return replace(self, gold_influence=self.gold_influence.astype(np.float32))
 
-    def take(self, labelers: IntArray | slice) -> Rates:
+    def take(self, labelers: IntArray) -> Rates:
         """Return the rates of some labelers."""
         return replace(self, **{name: getattr(self, name)[labelers] for name in PER_LABELER})
 

@@ -178,19 +178,6 @@ def _frequent(
     return mapping, int(own.sum()) + 1
 
 
-def standardised(values: FloatArray) -> FloatArray:
-    """Return numbers with mean 0 and standard deviation 1; missing ones become the mean.
-
-    Examples
-    --------
-    >>> standardised(np.array([1.0, 3.0, np.nan])).tolist()
-    [-1.0, 1.0, 0.0]
-    >>> bool(np.isfinite(standardised(np.array([1e300, -1e308, 3.0]))).all())
-    True
-    """
-    return _standard(values)[0]
-
-
 def _standard(values: Column) -> tuple[FloatArray, Standard, float, float]:
     """Return standardised numbers, how to get them, their centre and their scale."""
     low, high = float(np.nanmin(values)), float(np.nanmax(values))

@@ -91,7 +91,8 @@ def write_outputs(
     if _is_written(output, to_record(assessment, decision)):
         log().info("%s is there already, as it should be", output)
         return paths
-    assessment = replace(_whole(assessment, kept, labels, gold), origin=Origin.of(labels, gold))
+    origin = replace(Origin.of(labels, gold), store=kept["reuse"])
+    assessment = replace(_whole(assessment, kept, labels, gold), origin=origin)
     options: dict[str, Any] = {"force": force, "inputs": _files((labels, gold))}
     if decision.verdict != "quarantine":
         _tell(write_annotated(labels, assessment, decision, output, **options))

@@ -53,6 +53,8 @@ class TestEachPolicyEndsInItsState:
         out = pd.read_parquet(tmp_path / "out.parquet")
         assert len(out) == len(pd.read_parquet(tables.labels))
         assert set(out.loc[out["labeler"] == "L1", "mdba_finding"]) == {"biased"}
+        # Fits of earlier runs may have been used, and whoever repeats the check is told so.
+        assert verify(tmp_path / "out.parquet").record["origin"]["store"]
         assert [event["event"] for event in events(run_id)] == ["mdba.gate.annotated"]
 
     def test_quarantine_keeps_all_rows_but_those_of_the_biased(self, tables, tmp_path):
@@ -103,6 +105,12 @@ class TestEachPolicyEndsInItsState:
         assert (state.type.value, state.name) == ("FAILED", "Blocked")
         assert "1 labeler biased beyond ±0.2: L1" in state.message
         assert task_states(run_id)["assess labels"] == "Completed"
+
+    def test_a_cluster_without_an_engine_to_use_it_is_refused(self, tables):
+        state, run_id = run(tables, config(), cluster="tcp://host:8786")
+        assert (state.type.value, state.name) == ("FAILED", "Failed")
+        assert "engine is 'local': say dask or spark" in state.message
+        assert task_states(run_id) == {}
 
     def test_called_as_a_function_a_block_raises(self, tables):
         with pytest.raises(FailedRun, match="biased beyond"):

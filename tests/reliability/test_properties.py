@@ -70,6 +70,8 @@ def test_other_names_of_labelers(seed, items, order):
     names = dict(zip(("ann", "ben", "cleo"), order, strict=True))
     renamed = assess(labels.replace({"labeler": names}), gold, CONFIG)
     same(plain(seed, items=items), renamed, 1e-6, labeler=names)
+    joint = plain(seed, items=items)._numbers.joint_quantile
+    assert abs(renamed._numbers.joint_quantile - joint) < 1e-6
 
 
 @few
