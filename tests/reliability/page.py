@@ -47,6 +47,7 @@ def of_results(name: str) -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     "catalogue": catalogue,
+    "draws": lambda: of_results("draws.csv"),
     "fuzz": lambda: of_results("fuzz.csv"),
     "faults": lambda: of_results("faults.csv"),
 }
