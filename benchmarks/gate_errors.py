@@ -1,6 +1,6 @@
 """How often the gate errs: wrong blocks when nobody is biased, and missed labelers when one is.
 
-    python benchmarks/gate_errors.py [--runs 40]
+    python -m benchmarks.gate_errors [--runs 40]
 
 Also varies the number of labelers and of labels each. Generated covariates, all three families.
 Writes benchmarks/results/gate_errors.csv (power and wrong blocks by gold size) and
@@ -118,22 +118,21 @@ def main() -> None:
         errors += gate_errors(run)
         print(f"gate errors: run {run + 1} of {given.runs}", file=sys.stderr, flush=True)
     by = ["family", "scenario", "gold_per_group"]
-    table = pd.DataFrame(errors).groupby(by).mean().reset_index().assign(runs=given.runs)
-    write_whole(
-        given.folder / "gate_errors.csv", table.to_csv(index=False, float_format="%.4f"), force=True
-    )
+    _write(errors, by, given.runs, given.folder / "gate_errors.csv")
     shapes: list[dict[str, object]] = []
     for run in range(given.shape_runs):
         shapes += crowd_shapes(run)
         print(f"crowd shapes: run {run + 1} of {given.shape_runs}", file=sys.stderr, flush=True)
     by = ["family", "labelers", "labels_each"]
-    table = pd.DataFrame(shapes).groupby(by).mean().reset_index().assign(runs=given.shape_runs)
-    write_whole(
-        given.folder / "crowd_shapes.csv",
-        table.to_csv(index=False, float_format="%.4f"),
-        force=True,
-    )
+    _write(shapes, by, given.shape_runs, given.folder / "crowd_shapes.csv")
     print(f"wrote gate_errors.csv and crowd_shapes.csv to {given.folder}")
+
+
+def _write(records: list[dict[str, object]], by: list[str], runs: int, path: Path) -> None:
+    """Write the means over the runs, below the command that made them."""
+    table = pd.DataFrame(records).groupby(by).mean().reset_index().assign(runs=runs)
+    text = f"# python {' '.join(['-m benchmarks.gate_errors', *sys.argv[1:]])}\n"
+    write_whole(path, text + table.to_csv(index=False, float_format="%.4f"), force=True)
 
 
 if __name__ == "__main__":
