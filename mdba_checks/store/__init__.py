@@ -4,7 +4,7 @@ A store is a folder. For every question asked of it, it keeps the pooled models 
 labeler, what was found out. When the same question is asked again, labelers whose rows are the same
 are read; the others are fitted anew, with the pooled models that are there. As long as nothing
 changed, the numbers are the same to the last bit. Otherwise they differ from those of a full check,
-because the pooled models have not seen what changed: with 200 labelers on average by 0.04 standard
+because the pooled models have not seen what changed: with 200 labelers on average by 0.03 standard
 errors when one percent of them changed and by 0.07 when ten percent did, where another seed makes
 0.05 (benchmarks/results/recheck.csv). When labelers with more than `MOST_CHANGED` of the rows
 changed, came or went, everything is fitted again.
