@@ -44,7 +44,7 @@ policy:
 seed: 0
 """
 _TABLES = ("labels.csv", "gold.csv", "truth.csv")
-_REPORT = "report.html"
+_REPORT, _ANNOTATED = "report.html", "annotated.csv"
 
 
 def demo(
@@ -76,11 +76,14 @@ def demo(
     labels, gold, settings = (str(folder / n) for n in ("labels.csv", "gold.csv", "mdba.yaml"))
     assessment, decision = perform(labels, gold, CheckConfig.from_yaml(settings), quiet=False)
 
+    from mdba_checks.annotate import write_annotated
     from mdba_checks.cli.result import EXIT_CODES, show_result
     from mdba_checks.cli.terminal import screen
     from mdba_checks.report import write_report
 
     write_report(folder / _REPORT, assessment, decision, title="mdba demo", force=True)
+    # Its sidecar says that it is blocked: nobody trains on it by mistake.
+    write_annotated(labels, assessment, decision, folder / _ANNOTATED, force=True)
     surface = screen()
     surface.write(
         f"{len(_RECRUITERS)} recruiters decided whom to invite; some miss suitable women more "
@@ -90,6 +93,7 @@ def demo(
     show_result(surface, assessment, decision, truth=truth)
     surface.write()
     surface.write(f"The report, to open in a browser: {folder / _REPORT}", style="bold")
+    surface.write(f"Every decision, with what was found about it: {folder / _ANNOTATED}")
     surface.write()
     surface.write("Try it yourself", style="bold")
     check = f"{_program()} check {shlex.quote(labels)} --gold {shlex.quote(gold)}"
@@ -117,7 +121,7 @@ def _refuse_others_files(folder: Path) -> None:
     settings = folder / "mdba.yaml"
     if settings.is_file() and settings.read_bytes().startswith(_MARK.encode()):
         return
-    for name in (*_TABLES, "mdba.yaml", _REPORT):
+    for name in (*_TABLES, "mdba.yaml", _REPORT, _ANNOTATED, f"{_ANNOTATED}.mdba.json"):
         if (folder / name).exists():
             raise InputError(
                 f"{folder / name} was not written by the demo: choose another --folder"

@@ -12,9 +12,11 @@ import pytest
 
 from mdba_checks.cli import demo as demo_module
 from mdba_checks.cli.simulate import simulate as simulate_command
+from mdba_checks.sidecar import verify
 from mdba_checks.simulation import simulate
 
-NAMES = ["gold.csv", "labels.csv", "mdba.yaml", "report.html", "truth.csv"]
+ANNOTATED = ["annotated.csv", "annotated.csv.mdba.json"]
+NAMES = [*ANNOTATED, "gold.csv", "labels.csv", "mdba.yaml", "report.html", "truth.csv"]
 
 
 def names(folder: Path) -> list[str]:
@@ -36,6 +38,11 @@ def test_the_demo_shows_the_truth_beside_the_estimate_and_ends_well(demo, tmp_pa
     assert "Verdict: BLOCK" in run.out
     assert "This is a demo and ends with exit code 0; the same mdba check has 1." in run.out
     assert names(tmp_path / "mdba-demo") == NAMES
+    annotated = verify("mdba-demo/annotated.csv")
+    assert annotated.ok
+    assert annotated.record["verdict"] == "block"
+    ada = pd.read_csv("mdba-demo/annotated.csv").query("labeler == 'Ada'")
+    assert set(ada["mdba_finding"]) == {"biased"}
     truth = pd.read_csv("mdba-demo/truth.csv").set_index("labeler")["gap"]
     shown = re.findall(r"^(\w+) +women +([+-][\d.]+) ([+-][\d.]+) .* (\w+)$", run.out, re.MULTILINE)
     assert sorted(name for name, *_ in shown) == sorted(truth.index)
