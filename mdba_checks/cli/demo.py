@@ -82,7 +82,7 @@ def demo(
     from mdba_checks.report import write_report
 
     write_report(folder / _REPORT, assessment, decision, title="mdba demo", force=True)
-    # Its sidecar says that it is blocked: nobody trains on it by mistake.
+    # Its sidecar says what was decided: nobody trains on blocked labels by mistake.
     write_annotated(labels, assessment, decision, folder / _ANNOTATED, force=True)
     surface = screen()
     surface.write(
@@ -117,11 +117,12 @@ def demo(
 def _refuse_others_files(folder: Path) -> None:
     """Refuse a folder in which a file of ours would replace one that is not."""
     from mdba_checks.errors import InputError
+    from mdba_checks.sidecar import sidecar_path
 
     settings = folder / "mdba.yaml"
     if settings.is_file() and settings.read_bytes().startswith(_MARK.encode()):
         return
-    for name in (*_TABLES, "mdba.yaml", _REPORT, _ANNOTATED, f"{_ANNOTATED}.mdba.json"):
+    for name in (*_TABLES, "mdba.yaml", _REPORT, _ANNOTATED, sidecar_path(_ANNOTATED)):
         if (folder / name).exists():
             raise InputError(
                 f"{folder / name} was not written by the demo: choose another --folder"

@@ -145,7 +145,6 @@ def _covariate_shift(measures: Measures) -> tuple[Grading, Grading]:
         summary=summary,
         worst=worst,
         shown=shown,
-        judged=bool(len(seen)),
     )
     return one_by_one, together
 
@@ -186,7 +185,6 @@ def _fidelity(measures: Measures) -> Grading | None:
         ),
         summary=summary,
         worst=worst,
-        judged=bool(known.any()),
     )
 
 
@@ -274,7 +272,6 @@ def _product_term(measures: Measures, policy: Policy) -> Grading | None:
         ),
         summary=summary if np.isfinite(worst) else NOTHING_ESTIMATED,
         worst=worst,
-        judged=bool(np.isfinite(worst)),
     )
 
 
@@ -297,7 +294,6 @@ def _product_bound(measures: Measures) -> Grading | None:
         if np.isfinite(worst)
         else NOTHING_ESTIMATED,
         worst=worst,
-        judged=bool(np.isfinite(worst)),
     )
 
 
@@ -324,7 +320,6 @@ def _c_disagreement(measures: Measures, policy: Policy) -> Grading | None:
         if np.isfinite(worst)
         else NOTHING_ESTIMATED,
         worst=worst,
-        judged=bool(np.isfinite(worst)),
     )
 
 

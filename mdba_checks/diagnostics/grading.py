@@ -65,11 +65,10 @@ class Grading:
     words
         The sentence about a row and column that is not in order.
     summary, worst
-        The sentence about everybody, and its number.
+        The sentence about everybody, and its number; NaN where nothing could be looked at, which
+        is worth a look.
     shown
         Where a record is made; by default wherever something is not in order.
-    judged
-        Whether there was anything to judge: an assumption that nobody could look at is worth one.
     blocks
         What a serious level about a labeler stands in the way of: any finding, none, or "fair"
         alone, where it raises a suspicion that must not become an excuse.
@@ -84,13 +83,12 @@ class Grading:
     summary: str | None = None
     worst: float = float("nan")
     shown: BoolArray | None = None
-    judged: bool = True
     blocks: Literal["any", "fair", "none"] = "any"
 
     def records(self, measures: Measures) -> Iterator[Diagnostic]:
         """Yield the summary, then what is not in order; of very many, the most serious."""
         if self.summary is not None:
-            level = LEVELS[int(self.level.max(initial=OK if self.judged else LOOK))]
+            level = LEVELS[int(self.level.max(initial=LOOK if np.isnan(self.worst) else OK))]
             yield Diagnostic(self.check, None, None, self.worst, level, self.summary)
         if not self.per_labeler and self.columns == "none":
             return  # the summary has said it

@@ -25,9 +25,8 @@ def main() -> None:
     """Make the demo, and pictures of it."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        # It ends with 1: the labels are blocked.
         demo = [sys.executable, "-m", "mdba_checks", "demo", "--folder", str(folder / "mdba-demo")]
-        subprocess.run(demo, check=False, capture_output=True)
+        subprocess.run(demo, check=True, capture_output=True)
         made = folder / "mdba-demo"
         settings = CheckConfig.from_yaml(made / "mdba.yaml")
         found = assess(made / "labels.csv", made / "gold.csv", settings)

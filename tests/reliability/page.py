@@ -38,11 +38,17 @@ def catalogue() -> str:
     return _table([head, *rows])
 
 
+def rows_of(name: str) -> list[dict[str, str]]:
+    """Return the lines of a committed CSV file."""
+    lines = (RESULTS / name).read_text(encoding="utf-8").splitlines()
+    return list(csv.DictReader(line for line in lines if not line.startswith("#")))
+
+
 def of_results(name: str) -> str:
     """Return a committed CSV file as a table."""
-    lines = (RESULTS / name).read_text(encoding="utf-8").splitlines()
-    head, *rows = csv.reader(line for line in lines if not line.startswith("#"))
-    return _table([[each.replace("_", " ") for each in head], *rows])
+    rows = rows_of(name)
+    head = [each.replace("_", " ") for each in rows[0]]
+    return _table([head, *(list(row.values()) for row in rows)])
 
 
 TABLES: dict[str, Callable[[], str]] = {

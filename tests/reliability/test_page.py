@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-
 import pytest
 
-from tests.reliability.page import RESULTS, TABLES, shown
+from tests.reliability.page import TABLES, rows_of, shown
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -14,11 +12,6 @@ def test_the_page_shows_what_came_out(name):
     if name == "catalogue":
         pytest.importorskip("great_expectations", reason="needs mdba-checks[gx]")
     assert shown(name) == TABLES[name]()
-
-
-def rows_of(name: str) -> list[dict[str, str]]:
-    lines = (RESULTS / name).read_text(encoding="utf-8").splitlines()
-    return list(csv.DictReader(line for line in lines if not line.startswith("#")))
 
 
 def test_ten_thousand_damaged_inputs_broke_nothing():
