@@ -123,4 +123,4 @@ def _reason(
             f"{interval} lies beyond {limit}, but not clearly enough for one of {n_tests} "
             f"comparisons (correction: {policy.correction})"
         )
-    return f"{interval} reaches across {limit}: more gold items or more labels would settle it"
+    return f"{interval} reaches across {limit}: more gold items or more labels would narrow it"

@@ -140,7 +140,7 @@ def _next_steps(verdict: Verdict, assessment: Assessment, gaps: pd.DataFrame) ->
         "inconclusive": [],
     }[verdict]
     if open_ and verdict != "pass":
-        steps.append(_how_to_settle(assessment, gaps, open_))
+        steps.append(_how_to_know_more(assessment, gaps, open_))
     if verdict == "inconclusive":
         steps.append(
             "To accept the doubt: --on-inconclusive pass, or annotate. To tolerate more: --max-gap."
@@ -161,15 +161,15 @@ def _doubts(assessment: Assessment) -> list[str]:
     return doubts["serious"] + doubts["look"]
 
 
-def _how_to_settle(assessment: Assessment, gaps: pd.DataFrame, names: list[str]) -> str:
+def _how_to_know_more(assessment: Assessment, gaps: pd.DataFrame, names: list[str]) -> str:
     right = "no" if assessment.config.metric in ("fpr", "tnr") else "yes"
     groups = gaps.drop_duplicates("group").sort_values("n_gold_positive", kind="stable")
     now = ", ".join(
         f"{row.group} {row.n_gold_positive}" for row in groups.head(_MANY).itertuples(index=False)
     )
     return (
-        f"To settle {_some(names)}: add gold items where {right} is right (now: {now}), or more "
-        "labels by them."
+        f"To know more about {_some(names)}: add gold items where {right} is right (now: {now}), "
+        "or labels by them; mdba plan says how many would settle it."
     )
 
 

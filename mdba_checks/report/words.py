@@ -247,7 +247,7 @@ def next_steps(assessment: Assessment, decision: Decision) -> list[str]:
         steps.append("Have the affected items labeled again, or leave these rows out; check again.")
     if counts[INCONCLUSIVE]:
         right = "no" if assessment.config.metric in ("fpr", "tnr") else "yes"
-        steps.append(f"Add gold items where {right} is right, or labels, to settle what is open.")
+        steps.append(f"Add gold items where {right} is right, or labels, to narrow open intervals.")
     return steps or ["Keep this report beside the data."]
 
 
