@@ -9,7 +9,7 @@ PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet -c c
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo docs images test lint audit fuzz faults format schema constraints bench-paper bench-speed clean
+.PHONY: help demo docs images test lint audit fuzz faults format schema constraints bench-paper bench-real bench-stress bench-speed bench-text clean
 
 help: ## list the targets
 	@echo "make TARGET, where TARGET is one of"
@@ -46,10 +46,19 @@ images: $(VENV)/.all $(VENV)/.browser ## draw the report's pictures in docs/imag
 	$(BIN)/python -m tests.browser.images
 
 bench-paper: $(VENV)/.all ## measure accuracy on the paper's grid
-	$(BIN)/python benchmarks/paper_grid.py $(ARGS)
+	$(BIN)/python -m benchmarks.paper $(ARGS)
+
+bench-real: $(VENV)/.all ## measure accuracy on real people (ARGS="--data FOLDER")
+	$(BIN)/python -m benchmarks.real_people --jobs $(JOBS) $(ARGS)
+
+bench-stress: $(VENV)/.all ## measure accuracy on simulated label sets of many shapes
+	$(BIN)/python -m benchmarks.stress --jobs $(JOBS) $(ARGS)
 
 bench-speed: $(VENV)/.all ## measure time and memory
 	$(BIN)/python -m benchmarks.speed $(ARGS)
+
+bench-text: $(VENV)/.all ## measure time and memory of reading a million texts
+	$(BIN)/python -m benchmarks.text $(ARGS)
 
 schema: $(VENV)/.base ## renew docs/mdba.schema.json after a change of the configuration
 	$(BIN)/python -c 'import json; from mdba_checks.config import CheckConfig as C; print(json.dumps(C.model_json_schema(), indent=2, ensure_ascii=False))' > docs/mdba.schema.json.new

@@ -32,9 +32,8 @@ import xgboost
 from sklearn.metrics import roc_auc_score
 
 from mdba_checks import CheckConfig, assess
-from mdba_checks.annotate import annotate
-from mdba_checks.files import write_whole
 from mdba_checks.findings import BIASED
+from mdba_checks.outputs import annotate, write_whole
 from mdba_checks.simulation import simulate
 
 RESULTS = Path(__file__).parent / "results" / "correction.csv"

@@ -42,7 +42,7 @@ import numpy as np
 import pandas as pd
 
 from mdba_checks import CheckConfig, Policy, assess, gate
-from mdba_checks.files import write_whole
+from mdba_checks.outputs import write_whole
 from mdba_checks.simulation import Family, simulate
 
 RESULTS = Path(__file__).parent / "results" / "gaming.csv"
@@ -205,7 +205,7 @@ def run(setting: Setting, seed: int) -> dict[str, float]:
     result["honest_fair"] = _share(gaps["finding"][~games] == "fair")
     verdict = gate(assessment).verdict
     result |= {f"gate_{each}": float(verdict == each) for each in ("block", "inconclusive", "pass")}
-    result["lenient"] = float(gate(assessment, LENIENT).lets_through)
+    result["lenient"] = float(not gate(assessment, LENIENT).stops)
     for check, level in (
         ("gold_behaviour", "look"),
         ("gold_behaviour", "serious"),

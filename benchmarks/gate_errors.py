@@ -17,12 +17,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from benchmarks.paper.grid import score, with_gold
 from mdba_checks import CheckConfig, gate
 from mdba_checks.assessment import assess_data
 from mdba_checks.estimation import fit_pooled
-from mdba_checks.files import write_whole
 from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE
-from mdba_checks.reproduction.grid import score, with_gold
+from mdba_checks.outputs import write_whole
 from mdba_checks.simulation import Family, simulate
 from mdba_checks.tables import load
 

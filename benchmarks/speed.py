@@ -181,7 +181,7 @@ def confident_learning(folder: Path) -> dict[str, Any]:
 def bare_fits(folder: Path) -> dict[str, Any]:
     """(e) The XGBoost fits and predictions that `assess` makes, and nothing else."""
     from mdba_checks import CheckConfig, assess
-    from mdba_checks.labelers import learners
+    from mdba_checks.estimation import FittedBooster, XGBoostLearner
 
     spent = 0.0
 
@@ -197,8 +197,8 @@ def bare_fits(folder: Path) -> dict[str, Any]:
 
         setattr(owner, name, outer)
 
-    timed(learners.XGBoostLearner, "fit")
-    timed(learners.FittedBooster, "logit")
+    timed(XGBoostLearner, "fit")
+    timed(FittedBooster, "logit")
     config = CheckConfig(reference="men", jobs=1)
     assess(folder / "labels.parquet", folder / "gold.parquet", config)
     return {"seconds": spent}

@@ -15,7 +15,7 @@ import pandas as pd
 import xgboost
 
 from mdba_checks import CheckConfig, assess
-from mdba_checks.annotate import annotate
+from mdba_checks.outputs import annotate
 from mdba_checks.simulation import simulate
 
 

@@ -1,7 +1,8 @@
 """Stop biased human labels before they train a model.
 
 From a table of labels by many people and a small gold table, `assess` estimates how differently
-every labeler treats groups of people, with honest uncertainty; `gate` turns that into a verdict.
+every labeler treats groups of people, with honest uncertainty; `gate` turns that into a verdict,
+and `release` returns the rows that may be trained on.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -9,19 +10,23 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 __all__ = [
     "Assessment",
+    "Blocked",
     "CheckConfig",
     "Columns",
     "Decision",
     "Policy",
+    "Released",
     "assess",
     "gate",
+    "read_released",
+    "release",
     "verify",
 ]
 
 if TYPE_CHECKING:
     from mdba_checks.assessment import Assessment, assess
     from mdba_checks.config import CheckConfig, Columns, Policy
-    from mdba_checks.sidecar import verify
+    from mdba_checks.outputs import Blocked, Released, read_released, release, verify
     from mdba_checks.verdict import Decision, gate
 
 _HOME = {
@@ -32,7 +37,11 @@ _HOME = {
     "Policy": "config",
     "Decision": "verdict",
     "gate": "verdict",
-    "verify": "sidecar",
+    "Blocked": "outputs",
+    "Released": "outputs",
+    "read_released": "outputs",
+    "release": "outputs",
+    "verify": "outputs",
 }
 
 

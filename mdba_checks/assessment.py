@@ -12,54 +12,51 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from mdba_checks.arrays import FloatArray, IntArray
-from mdba_checks.bucket import Estimation
 from mdba_checks.config import CheckConfig, EstimatorName, Policy
-from mdba_checks.diagnostics import (
+from mdba_checks.estimation import (
+    ClassifierLearner,
+    Estimation,
+    Estimator,
+    Pooled,
+    Progress,
+    Rates,
+    estimate_rates,
+    estimator,
+    open_engine,
+)
+from mdba_checks.findings import (
     Diagnostic,
+    Gaps,
     Inspection,
     Measures,
+    Plan,
+    compare,
+    contrasts,
     diagnose,
-    doubts,
+    gap_table,
     inspect,
+    make_plan,
     measure,
-    obstacles,
+    of_cohorts,
+    with_findings,
 )
-from mdba_checks.engines import open_engine
-from mdba_checks.errors import InputError
-from mdba_checks.estimation import Pooled, Progress, estimate_rates
-from mdba_checks.estimators import Estimator, estimator
-from mdba_checks.findings import EVERYONE_ELSE, judge
-from mdba_checks.inference import Gaps, compare, contrasts
-from mdba_checks.labelers import ClassifierLearner
-from mdba_checks.plan import Plan, make_plan
-from mdba_checks.pseudonyms import read_key, under_pseudonyms
-from mdba_checks.record import Origin
-from mdba_checks.tables import Data, Source, load
+from mdba_checks.tables import (
+    Data,
+    FloatArray,
+    IntArray,
+    Origin,
+    Source,
+    TextModel,
+    load,
+    read_key,
+    under_pseudonyms,
+)
 
 if TYPE_CHECKING:
-    from mdba_checks.report.plots import Plots
-    from mdba_checks.store import Store
+    from mdba_checks.report import Plots
     from mdba_checks.verdict import Decision
 
-GAP_COLUMNS = (
-    "labeler",
-    "group",
-    "reference",
-    "metric",
-    "gap",
-    "std_error",
-    "ci_low",
-    "ci_high",
-    "p_value",
-    "rate",
-    "rate_reference",
-    "finding",
-    "reason",
-    "n_labels",
-    "n_gold",
-    "n_gold_positive",
-)
+WHOLE = "all labels"  # what stands for the data set as a whole where a name is needed
 
 
 @dataclass(frozen=True)
@@ -74,6 +71,21 @@ class DataSummary:
     features: tuple[str, ...]
     labels_hash: str
     gold_hash: str
+
+
+@dataclass(frozen=True)
+class Together:
+    """What is known about cohorts of labels, before a policy judges it."""
+
+    names: tuple[str, ...]
+    numbers: Gaps
+    measures: Measures
+
+    def table(self, config: CheckConfig, policy: Policy) -> pd.DataFrame:
+        """Return a row per cohort and group, under a policy."""
+        asked = config.model_copy(update={"policy": policy})
+        wanted = self.measures.contrasts
+        return gap_table(self.names, wanted, self.numbers, self.measures, asked)
 
 
 @dataclass(frozen=True)
@@ -114,12 +126,33 @@ class Assessment:
     _table: pd.DataFrame
     _numbers: Gaps
     _measures: Measures
+    _overall: Together | None = None
+    _cohorts: Together | None = None
     origin: Origin = field(default_factory=Origin)
 
     @property
     def gaps(self) -> pd.DataFrame:
         """One row per labeler and group, columns as in `GAP_COLUMNS`; a copy."""
         return self._table.copy()
+
+    @cached_property
+    def overall(self) -> pd.DataFrame | None:
+        """All labels together: one row per group, with the columns of `gaps` but `labeler`.
+
+        It is judged by `policy.max_gap_overall`. None for estimators other than ``mdba_dr``.
+        """
+        if self._overall is None:
+            return None
+        table = self._overall.table(self.config, self.config.policy.for_overall())
+        return table.drop(columns="labeler")
+
+    @cached_property
+    def cohorts(self) -> pd.DataFrame | None:
+        """The cohorts of labels, where a cohort column is named: `gaps` with `cohort` first."""
+        if self._cohorts is None:
+            return None
+        table = self._cohorts.table(self.config, self.config.policy)
+        return table.rename(columns={"labeler": "cohort"})
 
     @property
     def estimator(self) -> EstimatorName:
@@ -142,19 +175,18 @@ class Assessment:
             return None
         return pd.Series(auc, index=pd.Index(self._measures.labelers, name="labeler"), name="auc")
 
+    @property
+    def labels_per_labeler(self) -> pd.Series:
+        """How many labels each labeler has given."""
+        counts = self._measures.n_labels.sum(axis=1)
+        return pd.Series(counts, index=pd.Index(self._measures.labelers, name="labeler"))
+
     def with_policy(self, policy: Policy) -> Assessment:
         """Return the same numbers judged by another policy; nothing is estimated again."""
         if policy == self.config.policy:
             return self
         config = self.config.model_copy(update={"policy": policy})
-        table = judge(
-            self._table,
-            policy,
-            confidence=config.confidence,
-            obstacles=obstacles(self._measures, policy),
-            doubts=doubts(self._measures, policy),
-            estimator=config.estimator,
-        )
+        table = with_findings(self._table, self._numbers, self._measures, config)
         return replace(self, config=config, _table=table)
 
     def joint_intervals(self) -> pd.DataFrame:
@@ -198,7 +230,7 @@ class Assessment:
     @property
     def plot(self) -> Plots:
         """Figures: ``plot.gaps()``, ``plot.rates()``, ``plot.power()``; they need matplotlib."""
-        from mdba_checks.report.plots import Plots
+        from mdba_checks.report import Plots
 
         return Plots(self, self._numbers)
 
@@ -220,7 +252,7 @@ class Assessment:
         force
             Whether an existing file may be replaced.
         """
-        from mdba_checks.files import write_whole
+        from mdba_checks.outputs import write_whole
         from mdba_checks.report import render
         from mdba_checks.verdict import gate
 
@@ -242,7 +274,7 @@ def assess(
     config: CheckConfig | None = None,
     *,
     learner: Any = None,
-    store: Store | str | Path | None = None,
+    text_model: TextModel | None = None,
     progress: Progress | None = None,
 ) -> Assessment:
     """Estimate how differently every labeler treats the groups.
@@ -256,9 +288,8 @@ def assess(
         Columns, method and policy.
     learner
         A scikit-learn classifier to use inside the labeler models instead of XGBoost.
-    store
-        A folder that keeps finished fits (see `mdba_checks.store`): when the same is asked again,
-        only labelers whose rows changed are fitted.
+    text_model
+        A function from a list of texts to one vector each, to read free text with.
     progress
         Called with (stage, done, total) while models are fitted.
 
@@ -277,7 +308,7 @@ def assess(
         config,
         [config.estimator],
         learner=learner,
-        store=store,
+        text_model=text_model,
         progress=progress,
     )[config.estimator]
 
@@ -289,17 +320,17 @@ def assess_with(
     estimators: list[EstimatorName],
     *,
     learner: Any = None,
-    store: Store | str | Path | None = None,
+    text_model: TextModel | None = None,
     progress: Progress | None = None,
 ) -> dict[EstimatorName, Assessment]:
     """Assess with several estimators; the labeler models are fitted once for all of them."""
     if progress:
         progress("reading", 0, 1)
-    data = load(labels, gold, config, keep_item_names=store is not None)
+    data = load(labels, gold, config, text_model=text_model)
     if progress:
         progress("reading", 1, 1)
-    found = assess_data(data, config, estimators, learner=learner, store=store, progress=progress)
-    origin = Origin.of(labels, gold, store=store, learner=learner)
+    found = assess_data(data, config, estimators, learner=learner, progress=progress)
+    origin = Origin.of(labels, gold, learner=learner, text_model=text_model)
     return {name: replace(each, origin=origin) for name, each in found.items()}
 
 
@@ -310,13 +341,9 @@ def assess_data(
     *,
     learner: Any = None,
     pooled: Pooled | None = None,
-    store: Store | str | Path | None = None,
     progress: Progress | None = None,
 ) -> dict[EstimatorName, Assessment]:
-    """Assess tables that are loaded already; see `assess_with`.
-
-    A store needs tables that were loaded with the names of items.
-    """
+    """Assess tables that are loaded already; see `assess_with`."""
     pseudonyms = None
     if config.pseudonymize:
         if pooled is not None:
@@ -325,27 +352,18 @@ def assess_data(
         data, pseudonyms = under_pseudonyms(data, read_key())
     asked = [estimator(name, config.c) for name in dict.fromkeys(estimators)]
     jobs = config.jobs or os.cpu_count() or 1
-    place = None
-    if store is not None:
-        from mdba_checks.store import Store
-
-        if learner is not None or pooled is not None:
-            raise InputError("a store keeps XGBoost models only: leave out learner, or store")
-        place = store if isinstance(store, Store) else Store(store)
     with open_engine(config.engine, config.cluster, jobs) as engine:
-        how: dict[str, Any] = {"engine": engine, "jobs": jobs, "progress": progress}
-        if place is not None:
-            estimation = place.estimate(data, asked, config, **how)
-        else:
-            estimation = estimate_rates(
-                data,
-                asked,
-                metric=config.metric,
-                learner=ClassifierLearner(learner) if learner is not None else None,
-                pooled=pooled,
-                seed=config.seed,
-                **how,
-            )
+        estimation = estimate_rates(
+            data,
+            asked,
+            metric=config.metric,
+            learner=ClassifierLearner(learner) if learner is not None else None,
+            pooled=pooled,
+            engine=engine,
+            jobs=jobs,
+            seed=config.seed,
+            progress=progress,
+        )
     inspection = inspect(data)
     return {
         each.name: _assessment(
@@ -375,46 +393,13 @@ def _assessment(
     numbers = compare(
         estimation.rates[asked.name],
         data.gold.group,
-        data.gold.item,
+        data.gold.cluster,
         wanted,
         order=np.argsort(data.labeler_mark, kind="stable"),
         confidence=config.confidence,
         seed=config.seed,
     )
-    low, high = numbers.interval(config.confidence)
-    names = np.array(data.groups, dtype=object)
-    against = [EVERYONE_ELSE if w.reference is None else data.groups[w.reference] for w in wanted]
-    n_labelers, n_wanted = numbers.gap.shape
-    table = pd.DataFrame(
-        {
-            "labeler": np.repeat(np.array(data.labelers, dtype=object), n_wanted),
-            "group": np.tile(names[[w.group for w in wanted]], n_labelers),
-            "reference": np.tile(np.array(against, dtype=object), n_labelers),
-            "metric": config.metric,
-            "gap": numbers.gap.ravel(),
-            "std_error": numbers.std_error.ravel(),
-            "ci_low": low.ravel(),
-            "ci_high": high.ravel(),
-            "p_value": np.nan,
-            "rate": numbers.rate.ravel(),
-            "rate_reference": numbers.rate_reference.ravel(),
-            "finding": "",
-            "reason": "",
-            "n_labels": measures.labels_compared.ravel(),
-            "n_gold": np.tile(measures.n_gold[[w.group for w in wanted]], n_labelers),
-            "n_gold_positive": np.tile(
-                measures.n_gold_positive[[w.group for w in wanted]], n_labelers
-            ),
-        }
-    )
-    judged = judge(
-        table,
-        config.policy,
-        confidence=config.confidence,
-        obstacles=obstacles(measures, config.policy),
-        doubts=doubts(measures, config.policy),
-        estimator=config.estimator,
-    )
+    judged = gap_table(data.labelers, wanted, numbers, measures, config)
     summary = DataSummary(
         n_labels=len(data.labels),
         n_gold=len(data.gold),
@@ -436,7 +421,41 @@ def _assessment(
         judged,
         numbers,
         measures,
+        _together(
+            estimation.overall,
+            (WHOLE,),
+            np.zeros(len(data.labels), dtype=np.int64),
+            data,
+            measures,
+            config,
+        ),
+        _together(estimation.by_cohort, data.cohorts, data.labels.cohort, data, measures, config),
     )
+
+
+def _together(
+    rates: Rates | None,
+    names: tuple[str, ...],
+    cohort: IntArray,
+    data: Data,
+    measures: Measures,
+    config: CheckConfig,
+) -> Together | None:
+    """Return what is known about cohorts, or about all labels as one cohort."""
+    if rates is None or config.estimator != "mdba_dr":
+        return None
+    labels, shape = data.labels, (len(data.labelers), len(data.groups), len(names))
+    cell = labels.labeler.astype(np.int64) * shape[1] + labels.group
+    member = np.bincount(cell * shape[2] + cohort, minlength=int(np.prod(shape))).reshape(shape)
+    numbers = compare(
+        rates,
+        data.gold.group,
+        data.gold.cluster,
+        list(measures.contrasts),
+        confidence=config.confidence,
+        seed=config.seed,
+    )
+    return Together(names, numbers, of_cohorts(measures, names, member, rates))
 
 
 def _decisions(data: Data) -> IntArray:
@@ -452,8 +471,8 @@ def _both_rates(estimation: Estimation, data: Data) -> pd.DataFrame | None:
         {
             "labeler": np.repeat(np.array(data.labelers, dtype=object), len(data.groups)),
             "group": np.tile(np.array(data.groups, dtype=object), len(data.labelers)),
-            "tpr": estimation.tpr.ravel(),
-            "fpr": estimation.fpr.ravel(),
+            "tpr": estimation.tpr.rate.ravel(),
+            "fpr": estimation.fpr.rate.ravel(),
         }
     )
 

@@ -28,12 +28,13 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from mdba_checks.errors import InputError, did_you_mean
+from mdba_checks.metrics import Metric
 
-Metric = Literal["tpr", "fpr", "tnr", "fnr"]
 EstimatorName = Literal[
     "mdba_dr", "mdba", "mdba_naive", "selection_rate", "gold_model", "confident_learning"
 ]
 Mode = Literal["block", "annotate", "quarantine"]
+OnInconclusive = Literal["block", "annotate", "quarantine", "pass"]
 Correction = Literal["holm", "bh", "none"]
 EngineName = Literal["local", "dask", "spark"]
 
@@ -55,11 +56,19 @@ def _not_a_switch(value: object) -> object:
     return value
 
 
+def _listed(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
 # Strict types: pydantic's plain `str` refuses 0, and `int | str` would turn "0" into 0.
 Value = Annotated[StrictBool | StrictInt | StrictStr, BeforeValidator(_plain)]
 Number = Annotated[float, BeforeValidator(_not_a_switch)]
 Count = Annotated[int, BeforeValidator(_not_a_switch)]
 ColumnName = Annotated[str, Field(min_length=1)]
+ColumnNames = Annotated[
+    tuple[ColumnName, ...],
+    BeforeValidator(_listed, json_schema_input_type=ColumnName | tuple[ColumnName, ...]),
+]
 
 # Texts that mean "missing" in a CSV file. "NA" and "None" are left out on purpose: they are
 # real groups and real categories to somebody (see docs on reading files).
@@ -104,6 +113,22 @@ class Columns(_Model):
         description="identifies the thing that was decided on, when several labelers saw the same "
         "one or gold items were labeled too; a column named 'item' is used when this is not set",
     )
+    text: ColumnNames = Field(
+        (),
+        description="columns of free text, one or several (both tables); columns that hold free "
+        "text are found without it",
+    )
+    cluster: ColumnName | None = Field(
+        None,
+        description="names families of items that are alike, such as versions of one text; models "
+        "are kept from whole families, and a family is one piece of evidence (gold, or both "
+        "tables)",
+    )
+    cohort: ColumnName | None = Field(
+        None,
+        description="where labels come from, such as vendor, team or region: every cohort gets a "
+        "row of its own (labels table)",
+    )
     gold_weight: ColumnName | None = Field(
         None, description="how many items of the population a gold row stands for (gold table)"
     )
@@ -112,10 +137,10 @@ class Columns(_Model):
     def _one_role_each(self) -> Self:
         # Only within a table: the label and the gold label may well have the same name.
         for roles in (
-            ("labeler", "label", "group", "item"),
-            ("gold", "group", "item", "gold_weight"),
+            ("labeler", "label", "group", "item", "cluster", "cohort"),
+            ("gold", "group", "item", "cluster", "gold_weight"),
         ):
-            role_of: dict[str, str] = {}
+            role_of: dict[str, str] = dict.fromkeys(self.text, "text")
             for role in roles:
                 name = getattr(self, role)
                 if name in role_of:
@@ -130,7 +155,31 @@ class Policy(_Model):
     """When is a gap too large, how sure must we be, and what happens then."""
 
     max_gap: Number = Field(
-        0.1, ge=0, le=1, description="largest tolerated difference in the rate between groups"
+        0.1,
+        ge=0,
+        le=1,
+        description="largest tolerated difference in the rate between groups, of a labeler or a "
+        "cohort",
+    )
+    margin: Number | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="how far beyond max_gap somebody may turn out to be who is called borderline; "
+        "0: nobody is; default: half of max_gap",
+    )
+    max_gap_overall: Number | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="largest tolerated difference for all labels together; default: max_gap",
+    )
+    max_undecided: Number = Field(
+        0.1,
+        ge=0,
+        le=1,
+        description="share of the labels that may come from labelers who are undecided for lack of "
+        "evidence; a failed assumption is never covered",
     )
     mode: Mode = Field("block", description="what to do with a data set that has biased labelers")
     quarantine: Literal["labeler", "group"] = Field(
@@ -138,9 +187,10 @@ class Policy(_Model):
         description="what leaves the data set in mode quarantine: all rows of biased labelers, "
         "or only those about the group they treat differently",
     )
-    on_inconclusive: Literal["pass", "annotate", "block"] = Field(
-        "block",
-        description="what to do about undecided labelers, unless the data set is blocked already",
+    on_inconclusive: OnInconclusive | None = Field(
+        None,
+        description="what to do where more than max_undecided is undecided; pass does not cover a "
+        "failed assumption; default: as mode",
     )
     on_block: Literal["fail", "approve"] = Field(
         "fail",
@@ -159,12 +209,36 @@ class Policy(_Model):
         "confident", description="'confident' decides on intervals, 'estimate' on the number alone"
     )
     min_gold_positives: Count = Field(
-        5, ge=1, description="gold items needed per group, of the kind the metric is about"
+        5,
+        ge=1,
+        description="gold items needed per group, of the kind the metric is about; with weights or "
+        "clusters, as many as they are worth",
     )
     on_serious: Literal["inconclusive", "report"] = Field(
         "inconclusive",
         description="a serious assumption check makes the finding inconclusive, or is only shown",
     )
+
+    def resolved(self) -> Self:
+        """Return the policy with every default that follows another key written out.
+
+        Examples
+        --------
+        >>> policy = Policy(max_gap=0.2, mode="quarantine").resolved()
+        >>> policy.margin, policy.max_gap_overall, policy.on_inconclusive
+        (0.1, 0.2, 'quarantine')
+        """
+        follows = {
+            "margin": self.max_gap / 2,
+            "max_gap_overall": self.max_gap,
+            "on_inconclusive": self.mode,
+        }
+        unset = {key: value for key, value in follows.items() if getattr(self, key) is None}
+        return self.model_copy(update=unset)
+
+    def for_overall(self) -> Self:
+        """Return the policy by which all labels together are judged."""
+        return self.model_copy(update={"max_gap": self.resolved().max_gap_overall})
 
 
 class CheckConfig(_Model):
@@ -179,7 +253,14 @@ class CheckConfig(_Model):
 
     columns: Columns = Field(default_factory=Columns, description="which column plays which role")
     features: Annotated[tuple[ColumnName, ...], Field(min_length=1)] | None = Field(
-        None, description="columns the decision may depend on; default: all shared ones"
+        None,
+        description="columns the decision may depend on; default: all that both tables have, "
+        "without dates and times",
+    )
+    text_model: Annotated[str, Field(min_length=1)] | None = Field(
+        None,
+        description="folder of a sentence-transformers model that reads free text; default: words "
+        "and parts of words",
     )
     reference: Value | None = Field(
         None, description="the group others are compared with; default: everyone else"

@@ -1,49 +1,117 @@
 """The verdict: what a policy makes of an assessment.
 
-The strictest consequence wins, and what cannot be decided never passes by itself:
-block > inconclusive > quarantine > annotate > pass.
+Labelers, cohorts of labelers and all labels together are judged; the strictest consequence wins:
+block > inconclusive > quarantine > annotate > pass. What is undecided passes only as far as the
+policy tolerates it, and never where an assumption does not hold.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 import pandas as pd
 
 from mdba_checks.assessment import Assessment
-from mdba_checks.config import Policy
-from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE
+from mdba_checks.config import Mode, Policy
+from mdba_checks.findings import ASSUMPTION, BIASED, BORDERLINE, EVIDENCE, FAIR, INCONCLUSIVE
 
 Verdict = Literal["pass", "annotate", "quarantine", "block", "inconclusive"]
 
 CONSEQUENCES: dict[Verdict, str] = {
     "pass": "these labels may train a model.",
     "annotate": "these labels may be used by training that takes the findings into account.",
-    "quarantine": "these labels may be used without the rows of the biased labelers.",
+    "quarantine": "the rows that stay may train a model, the others must not.",
     "block": "these labels must not train a model as they are.",
     "inconclusive": "stopped, because the evidence does not decide it.",
 }
+_STRICTNESS: tuple[Verdict, ...] = ("pass", "annotate", "quarantine", "inconclusive", "block")
+_WHOLE = "all labels together"
 _SHOWN = 3
 
 
 @dataclass(frozen=True)
 class Decision:
-    """A verdict with its reasons, as sentences."""
+    """A verdict with its reasons, as sentences.
+
+    Attributes
+    ----------
+    verdict, reasons, policy
+        What was decided, why, and by which policy.
+    removes
+        (labeler, group): the comparisons because of which rows are taken out, in a quarantine.
+    """
 
     verdict: Verdict
     reasons: tuple[str, ...]
     policy: Policy
+    removes: tuple[tuple[str, str], ...] = ()
 
     @property
     def lets_through(self) -> bool:
-        """Whether the data may go on, be it annotated or in part."""
-        return self.verdict in ("pass", "annotate", "quarantine")
+        """Whether the table may be used as it is: all of its rows, without regard to findings.
+
+        Annotated rows need training that knows what the findings mean, and a quarantine takes rows
+        out: `mdba_checks.release` returns what may be used then.
+        """
+        return self.verdict == "pass"
+
+    @property
+    def stops(self) -> bool:
+        """Whether nothing may be used, neither as it is nor annotated nor in part."""
+        return self.verdict in ("block", "inconclusive")
 
 
-def gate(assessment: Assessment, policy: Policy | None = None) -> Decision:
+@dataclass(frozen=True)
+class _Level:
+    """Comparisons of one kind: of labelers, of cohorts or of all labels together.
+
+    Attributes
+    ----------
+    rows
+        Judged gaps; `name` is the column that says whose they are.
+    labels
+        How many labels everybody has given.
+    limit
+        The tolerated gap.
+    """
+
+    rows: pd.DataFrame
+    name: str
+    labels: Mapping[str, int]
+    limit: float
+
+    def found(self, finding: str, cause: str = "") -> pd.DataFrame:
+        """Return the rows with a finding, and a cause where one is given."""
+        rows = self.rows[self.rows["finding"] == finding]
+        return rows[rows["cause"] == cause] if cause else rows
+
+    @property
+    def undecided_share(self) -> float:
+        """The share of the labels by those who are undecided for lack of evidence."""
+        open_ = set(self.found(INCONCLUSIVE, EVIDENCE)[self.name])
+        total = sum(self.labels.values())
+        return sum(n for name, n in self.labels.items() if name in open_) / total if total else 0.0
+
+
+def gate(
+    assessment: Assessment,
+    policy: Policy | None = None,
+    *,
+    without: Collection[tuple[str, str]] = (),
+) -> Decision:
     """Decide about a data set; without a policy, by the one it was assessed with.
+
+    Parameters
+    ----------
+    assessment
+        What `assess` returned.
+    policy
+        What to decide by.
+    without
+        (labeler, group): comparisons that do not count.
 
     Examples
     --------
@@ -56,46 +124,154 @@ def gate(assessment: Assessment, policy: Policy | None = None) -> Decision:
     """
     if policy is None:
         policy = assessment.config.policy
-    return decide(assessment.with_policy(policy).gaps, policy)
+    judged = assessment.with_policy(policy)
+    gaps = judged.gaps
+    if without:
+        gaps = gaps[~pd.MultiIndex.from_frame(gaps[["labeler", "group"]]).isin(list(without))]
+    return decide(
+        gaps,
+        policy,
+        labels=_counts(judged.labels_per_labeler),
+        overall=getattr(judged, "overall", None),
+        cohorts=getattr(judged, "cohorts", None),
+    )
 
 
-def decide(gaps: pd.DataFrame, policy: Policy) -> Decision:
-    """Decide about gaps that were judged by the policy."""
-    biased, undecided = gaps[gaps["finding"] == BIASED], gaps[gaps["finding"] == INCONCLUSIVE]
+def decide(
+    gaps: pd.DataFrame,
+    policy: Policy,
+    *,
+    labels: Mapping[str, int],
+    overall: pd.DataFrame | None = None,
+    cohorts: pd.DataFrame | None = None,
+) -> Decision:
+    """Decide about gaps that were judged by the policy.
+
+    Parameters
+    ----------
+    gaps
+        Of labelers.
+    policy
+        What to decide by.
+    labels
+        How many labels each labeler has given.
+    overall, cohorts
+        Of all labels together and of cohorts, where there are such.
+    """
+    whole = policy.resolved()
+    levels = list(_levels(gaps, whole, labels, overall, cohorts))
+    removes = _removes(levels[0], whole)
+    verdicts = [_verdict(level, whole, removes) for level in levels]
+    if not np.isfinite(gaps["gap"]).any():
+        verdicts.append("inconclusive")  # knowing nothing at all passes under no policy
+    verdict = max(verdicts, key=_STRICTNESS.index)
+    return Decision(
+        verdict,
+        tuple(_reasons(levels, whole)),
+        policy,
+        tuple(zip(removes["labeler"], removes["group"], strict=True))
+        if verdict == "quarantine"
+        else (),
+    )
+
+
+def _levels(
+    gaps: pd.DataFrame,
+    policy: Policy,
+    labels: Mapping[str, int],
+    overall: pd.DataFrame | None,
+    cohorts: pd.DataFrame | None,
+) -> Iterator[_Level]:
+    yield _Level(gaps, "labeler", labels, policy.max_gap)
+    if cohorts is not None and len(cohorts):
+        size = cohorts.groupby("cohort", sort=False)["n_labels"].max()
+        yield _Level(cohorts, "cohort", _counts(size), policy.max_gap)
+    if overall is not None and len(overall):
+        rows = overall.assign(whole=_WHOLE)
+        limit = cast("float", policy.max_gap_overall)
+        yield _Level(rows, "whole", {_WHOLE: sum(labels.values())}, limit)
+
+
+def _counts(size: pd.Series) -> dict[str, int]:
+    return {str(name): int(count) for name, count in size.items()}
+
+
+def _on_failed_assumption(policy: Policy) -> Mode:
+    """Return what to do about a failed assumption: to let it pass is not among the choices."""
+    asked = policy.on_inconclusive
+    return policy.mode if asked is None or asked == "pass" else asked
+
+
+def _removes(labelers: _Level, policy: Policy) -> pd.DataFrame:
+    """Return the comparisons whose rows leave the data set."""
+    gone = [labelers.rows.iloc[:0]]
+    if policy.mode == "quarantine":
+        gone.append(labelers.found(BIASED))
+    if _on_failed_assumption(policy) == "quarantine":
+        gone.append(labelers.found(INCONCLUSIVE, ASSUMPTION))
+    if policy.on_inconclusive == "quarantine" and labelers.undecided_share > policy.max_undecided:
+        gone.append(labelers.found(INCONCLUSIVE, EVIDENCE))
+    return pd.concat(gone).sort_index(kind="stable")
+
+
+def _verdict(level: _Level, policy: Policy, removes: pd.DataFrame) -> Verdict:
+    """Return the consequence of what was found on one level."""
+    # Cohorts and all labels together get better only by rows of labelers being taken out.
+    curable = len(removes) > 0
+    verdicts: list[Verdict] = ["pass"]
+    if len(level.found(BIASED)):
+        verdicts.append("block" if policy.mode == "quarantine" and not curable else policy.mode)
+    handlings: list[str] = []
+    if len(level.found(INCONCLUSIVE, ASSUMPTION)):
+        handlings.append(_on_failed_assumption(policy))
+    if level.undecided_share > policy.max_undecided:
+        handlings.append(cast("str", policy.on_inconclusive))
+    for handling in handlings:
+        if handling == "block" or (handling == "quarantine" and not curable):
+            verdicts.append("inconclusive")
+        else:
+            verdicts.append(cast("Verdict", handling))
+    return max(verdicts, key=_STRICTNESS.index)
+
+
+def _reasons(levels: list[_Level], policy: Policy) -> Iterator[str]:
+    for level in reversed(levels):  # the whole first, single labelers last
+        limit = f"±{level.limit:g}"
+        kinds = (
+            (level.found(BIASED), f"biased beyond {limit}"),
+            (level.found(INCONCLUSIVE, ASSUMPTION), "undecided: an assumption does not hold"),
+            (level.found(INCONCLUSIVE, EVIDENCE), _undecided(level, policy, limit)),
+            (level.found(BORDERLINE), f"borderline at {limit}"),
+        )
+        for rows, what in kinds:
+            if len(rows):
+                yield _sentence(rows, what, level.name)
+    gaps = levels[0].rows
     n_fair = int((gaps["finding"] == FAIR).sum())
-    reasons = []
-    if len(biased):
-        reasons.append(_sentence(biased, "biased beyond", policy))
-    if len(undecided):
-        reasons.append(_sentence(undecided, "undecided at", policy))
-    if n_fair and n_fair == len(gaps):
-        reasons.append(f"all {n_fair} comparisons are within ±{policy.max_gap:g}")
-    n_known = int(np.isfinite(gaps["gap"]).sum())
-    if not n_known:
-        reasons.append("not a single gap could be estimated")
-    verdict = _verdict(len(biased), len(undecided), n_known, policy)
-    return Decision(verdict, tuple(reasons), policy)
+    if n_fair == len(gaps) > 0:
+        yield f"all {n_fair} comparisons are within ±{policy.max_gap:g}"
+    if not np.isfinite(gaps["gap"]).any():
+        yield "not a single gap could be estimated"
 
 
-def _verdict(n_biased: int, n_undecided: int, n_known: int, policy: Policy) -> Verdict:
-    if n_biased and policy.mode == "block":
-        return "block"
-    # Knowing nothing at all is no clean bill of health, whatever is tolerated in single cases.
-    if (n_undecided and policy.on_inconclusive == "block") or n_known == 0:
-        return "inconclusive"
-    if n_biased:
-        return policy.mode
-    return "annotate" if n_undecided and policy.on_inconclusive == "annotate" else "pass"
+def _undecided(level: _Level, policy: Policy, limit: str) -> str:
+    if level.name == "whole":
+        return f"undecided at {limit}"
+    share, most = level.undecided_share, policy.max_undecided
+    than = "more than" if share > most else "at most"
+    return f"undecided at {limit} ({share:.1%} of the labels; {than} the tolerated {most:.0%})"
 
 
-def _sentence(rows: pd.DataFrame, what: str, policy: Policy) -> str:
+def _sentence(rows: pd.DataFrame, what: str, name: str) -> str:
     worst = rows.reindex(rows["gap"].abs().sort_values(ascending=False, kind="stable").index)
-    names = list(dict.fromkeys(worst["labeler"]))
+    names = list(dict.fromkeys(worst[name]))
     first = worst.iloc[0]
+    if name == "whole":
+        return f"{_WHOLE}: {what}. {first['group']}: {first['reason']}"
     shown = ", ".join(names[:_SHOWN])
     if len(names) > _SHOWN:
         shown += f" and {len(names) - _SHOWN} more"
     return (
-        f"{len(names)} labeler{'s' if len(names) > 1 else ''} {what} ±{policy.max_gap:g}: {shown}. "
-        f"{first['labeler']}, {first['group']}: {first['reason']}"
+        f"{len(names)} {name}{'s' if len(names) > 1 else ''} {what}: {shown}. "
+        f"{first[name]}, {first['group']}: {first['reason']}"
     )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from mdba_checks.estimators import Evidence, GoldEvidence, Rates
-from mdba_checks.labelers import Rows
+from mdba_checks import Assessment, Decision
+from mdba_checks.estimation import Evidence, GoldEvidence, Rates, Rows
+from mdba_checks.outputs import Published, Quarantine, Release, write_release
 
 
 def make_evidence(
@@ -28,6 +30,7 @@ def make_evidence(
         item=n_rows + np.arange(n_gold),
         weight=rng.uniform(0.5, 3.0, n_gold) if weighted else np.ones(n_gold),
         g=rng.uniform(0.05, 0.95, n_gold),
+        g_spread=rng.uniform(0.001, 0.01, n_gold),
     )
     place = np.sort(rng.integers(n_labelers, size=n_rows))
     place[:n_labelers] = np.arange(n_labelers)
@@ -121,6 +124,7 @@ class Oracle:
                 item=len(x) + np.arange(len(gold_x)),
                 weight=np.ones(len(gold_x)),
                 g=of(believed_g, gold_group, gold_x),
+                g_spread=np.zeros(len(gold_x)),
             ),
             f_gold=f_gold,
             f_spread=np.zeros_like(f_gold),
@@ -178,3 +182,26 @@ def some_gold(groups: tuple[str, ...] = ("men", "women"), per_group: int = 20) -
 def some_of(rows: Rows, chosen: np.ndarray | slice) -> Rows:
     """Return some of the rows."""
     return Rows(*(getattr(rows, field.name)[chosen] for field in fields(rows)))
+
+
+def write_annotated(
+    labels: Any, assessment: Assessment, decision: Decision, output: Any, **options: Any
+) -> Published:
+    """Write all rows with their findings, whatever the policy says about biased labelers."""
+    update = {"mode": "annotate", "on_inconclusive": "annotate"}
+    policy = decision.policy.model_copy(update=update)
+    verdict = "pass" if decision.lets_through else "annotate"
+    found = Release(replace(decision, verdict=verdict, policy=policy), assessment)
+    return write_release(labels, found, output, **options)
+
+
+def write_quarantined(
+    labels: Any,
+    parts: Quarantine,
+    assessment: Assessment,
+    decision: Decision,
+    output: Any,
+    **options: Any,
+) -> Published:
+    """Write the rows that stay, and those that go."""
+    return write_release(labels, Release(decision, assessment, parts), output, **options)

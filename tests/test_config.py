@@ -26,6 +26,7 @@ OTHERWISE = {
         "group": "sex",
         "gold": "truth",
         "item": "application",
+        "cluster": "advert",
         "gold_weight": "stands_for",
     },
     "features": ["age", "Ausbildung"],
@@ -37,6 +38,9 @@ OTHERWISE = {
     "c": [0.9, 1.1],
     "policy": {
         "max_gap": 0.25,
+        "margin": 0.01,
+        "max_gap_overall": 0.03,
+        "max_undecided": 0.5,
         "mode": "quarantine",
         "quarantine": "group",
         "on_inconclusive": "annotate",
@@ -204,7 +208,7 @@ class TestUnknownKeys:
     def test_a_key_unlike_all_others_is_answered_with_the_keys_there_are(self, read):
         text = refusal(read, "columns: {zzz: a}")
         assert "unknown key 'columns.zzz'" in text
-        assert "Known: gold, gold_weight, group, item, label, labeler." in text
+        assert "Known: cluster, gold, gold_weight, group, item, label, labeler." in text
 
     @pytest.mark.parametrize("name", ["str", "int", "bool"])
     def test_a_key_named_like_a_type_is_named_too(self, read, name):

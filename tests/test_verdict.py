@@ -1,16 +1,18 @@
-"""What a policy makes of findings: the whole truth table, on real assessments."""
+"""What a policy makes of findings: the whole truth table, on counted assessments."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mdba_checks import Assessment, CheckConfig, Policy, assess, gate
-from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE
+from mdba_checks.findings import ASSUMPTION, BIASED, BORDERLINE, EVIDENCE, FAIR, INCONCLUSIVE
+from mdba_checks.verdict import decide
 from tests.helpers import selection_table, some_gold
 
 # Selection rates are counted, so the findings of these labelers follow from the counts.
@@ -18,8 +20,9 @@ PEOPLE = {
     "fair": {"men": (1000, 2000), "women": (1000, 2000)},
     "biased": {"men": (1600, 2000), "women": (400, 2000)},
     "open": {"men": (5, 10), "women": (6, 10)},
+    "near": {"men": (1000, 2000), "women": (1200, 2000)},
 }
-FINDINGS = {"fair": FAIR, "biased": BIASED, "open": INCONCLUSIVE}
+FINDINGS = {"fair": FAIR, "biased": BIASED, "open": INCONCLUSIVE, "near": BORDERLINE}
 
 
 def assessed(*names: str, policy: Policy | None = None) -> Assessment:
@@ -45,7 +48,24 @@ def test_the_people_are_what_they_are_called():
 
 
 # (biased, undecided), mode, on_inconclusive -> verdict; written out, so that no rule is copied.
+# More is undecided than is tolerated.
 TRUTH = {
+    ((False, False), "block", None): "pass",
+    ((False, False), "annotate", None): "pass",
+    ((False, False), "quarantine", None): "pass",
+    ((False, True), "block", None): "inconclusive",
+    ((False, True), "annotate", None): "annotate",
+    ((False, True), "quarantine", None): "quarantine",
+    ((True, False), "block", None): "block",
+    ((True, False), "annotate", None): "annotate",
+    ((True, False), "quarantine", None): "quarantine",
+    ((True, True), "block", None): "block",
+    ((True, True), "annotate", None): "annotate",
+    ((True, True), "quarantine", None): "quarantine",
+    ((False, True), "block", "quarantine"): "quarantine",
+    ((False, True), "annotate", "quarantine"): "quarantine",
+    ((True, True), "block", "quarantine"): "block",
+    ((True, True), "annotate", "quarantine"): "quarantine",
     ((False, False), "block", "pass"): "pass",
     ((False, False), "block", "annotate"): "pass",
     ((False, False), "block", "block"): "pass",
@@ -87,13 +107,119 @@ TRUTH = {
 
 @pytest.mark.parametrize(("found", "mode", "on_inconclusive"), TRUTH)
 def test_the_verdict_is_that_of_the_truth_table(mixtures, found, mode, on_inconclusive):
-    policy = Policy(mode=mode, on_inconclusive=on_inconclusive)
+    policy = Policy(mode=mode, on_inconclusive=on_inconclusive, max_undecided=0)
     decision = gate(mixtures[found], policy)
     expected = TRUTH[found, mode, on_inconclusive]
     assert decision.verdict == expected
-    assert decision.lets_through == (expected in ("pass", "annotate", "quarantine"))
+    assert decision.lets_through == (expected == "pass")
+    assert decision.stops == (expected in ("block", "inconclusive"))
     assert decision.policy == policy
     assert decision.reasons
+
+
+class TestWhatIsUndecided:
+    """20 of 4,020 labels are by somebody who is undecided: 0.498%."""
+
+    @pytest.mark.parametrize(("tolerated", "verdict"), [(0.004, "inconclusive"), (0.005, "pass")])
+    def test_for_lack_of_evidence_is_tolerated_up_to_a_share_of_the_labels(
+        self, mixtures, tolerated, verdict
+    ):
+        decision = gate(mixtures[False, True], Policy(max_undecided=tolerated))
+        assert decision.verdict == verdict
+        assert "0.5% of the labels" in decision.reasons[0]
+
+    def test_only_those_who_are_beyond_the_tolerated_share_are_taken_out(self, mixtures):
+        both = mixtures[True, True]
+        within = gate(both, Policy(mode="quarantine"))
+        beyond = gate(both, Policy(mode="quarantine", max_undecided=0))
+        assert within.removes == (("biased", "women"),)
+        assert set(beyond.removes) == {("biased", "women"), ("open", "women")}
+
+    @pytest.mark.parametrize(
+        ("mode", "on_inconclusive", "verdict"),
+        [
+            ("block", None, "inconclusive"),
+            ("block", "pass", "inconclusive"),
+            ("block", "annotate", "annotate"),
+            ("block", "quarantine", "quarantine"),
+            ("annotate", None, "annotate"),
+            ("annotate", "pass", "annotate"),
+            ("annotate", "block", "inconclusive"),
+            ("quarantine", None, "quarantine"),
+            ("quarantine", "pass", "quarantine"),
+        ],
+    )
+    def test_because_an_assumption_failed_is_tolerated_by_nothing(
+        self, mode, on_inconclusive, verdict
+    ):
+        rows = pd.DataFrame([row("ann", FAIR), row("bob", INCONCLUSIVE, ASSUMPTION)])
+        policy = Policy(mode=mode, on_inconclusive=on_inconclusive, max_undecided=1)
+        decision = decide(rows, policy, labels={"ann": 10_000, "bob": 1})
+        assert decision.verdict == verdict
+        assert "an assumption does not hold" in decision.reasons[0]
+        assert decision.removes == ((("bob", "women"),) if verdict == "quarantine" else ())
+
+
+def row(who: str, finding: str, cause: str = "", column: str = "labeler") -> dict[str, object]:
+    size = {BIASED: 0.4, FAIR: 0.0, BORDERLINE: 0.1, INCONCLUSIVE: 0.2}[finding]
+    named = {column: who, "group": "women", "reference": "men", "n_labels": 100}
+    return {**named, "gap": size, "finding": finding, "cause": cause, "reason": "because"}
+
+
+class TestAllLabelsTogether:
+    LABELS = {"ann": 100, "bob": 100}  # noqa: RUF012
+
+    def decided(self, whole, policy: Policy, labelers=(FAIR, FAIR), level="overall"):
+        gaps = [row(who, each) for who, each in zip(self.LABELS, labelers, strict=True)]
+        rows = pd.DataFrame([row("team", *whole, column="cohort")])
+        return decide(pd.DataFrame(gaps), policy, labels=self.LABELS, **{level: rows})
+
+    @pytest.mark.parametrize("level", ["overall", "cohorts"])
+    @pytest.mark.parametrize("on_inconclusive", [None, "pass", "annotate", "quarantine", "block"])
+    @pytest.mark.parametrize("mode", ["block", "annotate", "quarantine"])
+    def test_biased_never_pass_whatever_the_policy(self, level, mode, on_inconclusive):
+        policy = Policy(mode=mode, on_inconclusive=on_inconclusive, max_undecided=1)
+        decision = self.decided((BIASED,), policy, level=level)
+        # Nobody single is biased, so that there is nobody to take out.
+        assert decision.verdict == ("annotate" if mode == "annotate" else "block")
+        assert "biased beyond ±0.1" in decision.reasons[0]
+
+    def test_biased_can_be_cured_by_taking_out_who_is_biased(self):
+        policy = Policy(mode="quarantine")
+        decision = self.decided((BIASED,), policy, labelers=(BIASED, FAIR))
+        assert (decision.verdict, decision.removes) == ("quarantine", (("ann", "women"),))
+
+    @pytest.mark.parametrize(
+        ("whole", "on_inconclusive", "verdict"),
+        [
+            ((FAIR,), None, "pass"),
+            ((BORDERLINE,), None, "pass"),
+            ((INCONCLUSIVE, EVIDENCE), None, "inconclusive"),
+            ((INCONCLUSIVE, EVIDENCE), "pass", "pass"),
+            ((INCONCLUSIVE, EVIDENCE), "quarantine", "inconclusive"),
+            ((INCONCLUSIVE, ASSUMPTION), "pass", "inconclusive"),
+        ],
+    )
+    def test_undecided_are_never_few(self, whole, on_inconclusive, verdict):
+        assert self.decided(whole, Policy(on_inconclusive=on_inconclusive)).verdict == verdict
+
+    def test_have_a_limit_of_their_own_in_the_reason(self):
+        (first, _) = self.decided((BIASED,), Policy(max_gap_overall=0.02)).reasons
+        assert first.startswith("all labels together: biased beyond ±0.02. women: because")
+
+
+def test_the_limit_for_all_labels_is_that_of_labelers_unless_named():
+    assert Policy(max_gap=0.3).for_overall().max_gap == 0.3
+    own = Policy(max_gap=0.3, max_gap_overall=0.05).for_overall()
+    assert (own.max_gap, own.resolved().margin) == (0.05, 0.025)
+
+
+def test_somebody_at_the_limit_does_not_stop_the_others():
+    decision = gate(assessed("fair", "near"))
+    assert decision.verdict == "pass"
+    assert decision.reasons[0].startswith(
+        "1 labeler borderline at ±0.1: near. near, women: the 90%"
+    )
 
 
 def test_without_a_policy_the_one_it_was_assessed_with_decides():
@@ -120,7 +246,7 @@ def test_a_gap_that_is_not_a_number_never_passes_by_itself():
     row = assessment.gaps.set_index("labeler").loc["one_sided"]
     assert np.isnan(row["gap"])
     for decide_on in ("confident", "estimate"):
-        policy = Policy(max_gap=1, decide_on=decide_on)
+        policy = Policy(max_gap=1, decide_on=decide_on, max_undecided=0)
         assert gate(assessment, policy).verdict == "inconclusive"
 
 
@@ -143,12 +269,20 @@ def test_both_the_biased_and_the_undecided_are_named(mixtures):
 
 
 @settings(max_examples=40)
-@given(st.floats(0, 1), st.floats(0, 1), st.sampled_from(["pass", "annotate", "block"]))
-def test_tolerating_more_never_makes_the_verdict_stricter(one, other, on_inconclusive):
+@given(
+    st.floats(0, 1),
+    st.floats(0, 1),
+    st.sampled_from(["pass", "annotate", "block"]),
+    st.sampled_from([0, 0.005, 1]),
+)
+def test_tolerating_more_never_makes_the_verdict_stricter(one, other, on_inconclusive, undecided):
     severity = ["pass", "annotate", "inconclusive", "block"]
     strict, lenient = (
         severity.index(
-            gate(EVERYBODY, Policy(max_gap=limit, on_inconclusive=on_inconclusive)).verdict
+            gate(
+                EVERYBODY,
+                Policy(max_gap=limit, on_inconclusive=on_inconclusive, max_undecided=undecided),
+            ).verdict
         )
         for limit in sorted((one, other))
     )

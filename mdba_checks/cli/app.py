@@ -16,18 +16,7 @@ from typing import Annotated
 import typer
 
 from mdba_checks import __version__
-from mdba_checks.cli import (
-    check,
-    demo,
-    init,
-    plan,
-    reproduce,
-    rerun,
-    simulate,
-    trend,
-    validate,
-    verify,
-)
+from mdba_checks.cli import check, demo, init, plan, rerun, simulate, trend, validate, verify
 from mdba_checks.errors import CheckError
 
 BAD_USAGE, INTERNAL_ERROR, INTERRUPTED, READER_GONE = 2, 70, 130, 141
@@ -49,7 +38,6 @@ app.command("verify", epilog=verify.EPILOG)(verify.verify)
 app.command("rerun", epilog=rerun.EPILOG)(rerun.rerun)
 app.command("trend", epilog=trend.EPILOG)(trend.trend)
 app.command("plan", epilog=plan.EPILOG)(plan.plan)
-app.command("reproduce", epilog=reproduce.EPILOG)(reproduce.reproduce)
 
 
 def _show_version(asked: bool) -> None:

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
     from mdba_checks.assessment import Assessment
     from mdba_checks.config import CheckConfig
-    from mdba_checks.store import Store
-    from mdba_checks.verdict import Decision
+    from mdba_checks.outputs import History
 
 EPILOG = examples(
     "mdba check labels.csv --gold gold.csv --reference men",
@@ -84,6 +83,13 @@ def check(
             "A,B,C",
         ),
     ] = None,
+    text: Annotated[
+        list[str] | None,
+        column(
+            "--text",
+            "A column of free text; may be given several times. Default: columns that hold it.",
+        ),
+    ] = None,
     positive: Annotated[
         str | None,
         column(
@@ -126,6 +132,15 @@ def check(
             "How often intervals are meant to be right, 0.5 to 1. Default: 0.9.",
         ),
     ] = None,
+    text_model: Annotated[
+        str | None,
+        method(
+            "--text-model",
+            "FOLDER",
+            "A sentence-transformers model that reads free text. Default: words and parts of "
+            "words.",
+        ),
+    ] = None,
     jobs: Annotated[
         int | None,
         method(
@@ -157,6 +172,32 @@ def check(
         float | None,
         policy("--max-gap", "GAP", "The largest tolerated difference, 0 to 1. Default: 0.1."),
     ] = None,
+    margin: Annotated[
+        float | None,
+        policy(
+            "--margin",
+            "GAP",
+            "How far beyond --max-gap somebody may turn out to be who is called borderline. "
+            "Default: half of it.",
+        ),
+    ] = None,
+    max_gap_overall: Annotated[
+        float | None,
+        policy(
+            "--max-gap-overall",
+            "GAP",
+            "The largest tolerated difference for all labels together. Default: --max-gap.",
+        ),
+    ] = None,
+    max_undecided: Annotated[
+        float | None,
+        policy(
+            "--max-undecided",
+            "SHARE",
+            "The share of labels that may come from labelers who are undecided for lack of "
+            "evidence. Default: 0.1.",
+        ),
+    ] = None,
     mode: Annotated[
         str | None,
         policy(
@@ -170,8 +211,8 @@ def check(
         policy(
             "--on-inconclusive",
             "NAME",
-            "When somebody is undecided and nothing is blocked yet: block (default; exit code 3), "
-            "annotate, pass.",
+            "When more than --max-undecided is undecided: block (exit code 3), annotate, "
+            "quarantine, pass. Default: as --mode.",
         ),
     ] = None,
     correction: Annotated[
@@ -203,8 +244,8 @@ def check(
         policy(
             "--quarantine",
             "NAME",
-            "What --mode quarantine takes out: all rows of biased labelers, labeler (default), or "
-            "only those about the group they treat differently, group.",
+            "What a quarantine takes out: all rows of a labeler, labeler (default), or only those "
+            "about the group they treat differently, group.",
         ),
     ] = None,
     output: Annotated[
@@ -213,8 +254,8 @@ def check(
             "--output",
             metavar="FILE",
             help="Where labels go that may be used: .csv, .csv.gz or .parquet, with what was found "
-            "about every row, or (--mode quarantine) without the rows of biased labelers. Beside "
-            "it FILE.mdba.json. Labels that are stopped go nowhere.",
+            "about every row; rows in quarantine go beside it. FILE.mdba.json says what was "
+            "decided. Labels that are stopped go nowhere; without FILE nothing is written.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -270,13 +311,12 @@ def check(
             rich_help_panel=OUTPUT,
         ),
     ] = "text",
-    store: Annotated[
+    history: Annotated[
         str | None,
         typer.Option(
-            "--store",
+            "--history",
             metavar="FOLDER",
-            help="Keep finished fits there: the next check fits only labelers whose rows changed. "
-            "Also keeps the result, for mdba trend.",
+            help="Keep the result there too, under the time of the check, for mdba trend.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -291,9 +331,9 @@ def check(
     2 bad usage or bad input, 3 stopped because the evidence does not decide it.
     """
     from mdba_checks.cli.ci import refuse_format, text_only, write_annotations
-    from mdba_checks.cli.outgoing import refuse, send
+    from mdba_checks.cli.release import refuse, send
     from mdba_checks.errors import InputError
-    from mdba_checks.files import check_target, write_whole
+    from mdba_checks.outputs import check_target, write_whole
 
     settings = read_settings(
         config,
@@ -304,6 +344,8 @@ def check(
             "columns.gold": gold_label,
             "columns.item": item,
             "features": tuple(features.split(",")) if features else None,
+            "columns.text": tuple(text) if text else None,
+            "text_model": text_model,
             "positive": positive,
             "drop_missing": drop_missing or None,
             "reference": reference,
@@ -316,6 +358,9 @@ def check(
             "seed": seed,
             "pseudonymize": pseudonymize or None,
             "policy.max_gap": max_gap,
+            "policy.margin": margin,
+            "policy.max_gap_overall": max_gap_overall,
+            "policy.max_undecided": max_undecided,
             "policy.mode": mode,
             "policy.quarantine": quarantine,
             "policy.on_inconclusive": on_inconclusive,
@@ -335,28 +380,27 @@ def check(
             raise InputError(f"cannot write {target}: another output goes there; rename one")
     refuse(settings, labels, output=output, mapping=mapping, force=force, inputs=inputs)
 
-    kept = _store(store, inputs)
-    assessment, decision = perform(labels, gold, settings, quiet=quiet, store=kept)
+    kept = _open_history(history, inputs)
+    assessment = perform(labels, gold, settings, quiet=quiet)
     if mapping:
-        from mdba_checks.pseudonyms import write_mapping
+        from mdba_checks.outputs import write_mapping
 
         write_mapping(assessment.pseudonyms, mapping, force=force)
-    sent = send(labels, gold, assessment, decision, output, force=force, inputs=inputs, quiet=quiet)
-    decision = sent.decision
+    sent = send(labels, gold, assessment, output, force=force, inputs=inputs, quiet=quiet)
+    decision, record = sent.release.decision, sent.record
 
     from mdba_checks.cli.result import EXIT_CODES, show_result
     from mdba_checks.cli.terminal import screen, write_stdout
-    from mdba_checks.record import to_json, to_record
+    from mdba_checks.outputs import to_json
 
-    record = {**to_record(assessment, decision), **sent.record}
     if kept:
         kept.remember(record)
     if json_file:
-        text = to_json(record)
+        written = to_json(record)
         if to_stdout:
-            write_stdout(text)
+            write_stdout(written)
         else:
-            write_whole(json_file, text, force=force, inputs=inputs)
+            write_whole(json_file, written, force=force, inputs=inputs)
     if report_file:
         from mdba_checks.report import write_report
 
@@ -364,12 +408,12 @@ def check(
             report_file,
             assessment,
             decision,
-            history=_history(kept),
+            history=_successive(kept),
             force=force,
             inputs=inputs,
         )
     if junit_file:
-        from mdba_checks.ci_formats import junit
+        from mdba_checks.report import junit
 
         write_whole(junit_file, junit(assessment, decision), force=force, inputs=inputs)
     if not quiet and not to_stdout:
@@ -379,37 +423,33 @@ def check(
     return EXIT_CODES[decision.verdict]
 
 
-def perform(
-    labels: str, gold: str, settings: CheckConfig, *, quiet: bool, store: Store | None = None
-) -> tuple[Assessment, Decision]:
-    """Assess and decide, with signs of life on stderr."""
+def perform(labels: str, gold: str, settings: CheckConfig, *, quiet: bool) -> Assessment:
+    """Assess, with signs of life on stderr."""
     from mdba_checks.cli.progress import progress
 
     with progress(quiet=quiet) as report:
         from mdba_checks.assessment import assess
-        from mdba_checks.verdict import gate
 
-        assessment = assess(labels, gold, settings, store=store, progress=report)
-    return assessment, gate(assessment)
+        return assess(labels, gold, settings, progress=report)
 
 
-def _store(folder: str | None, inputs: list[Path]) -> Store | None:
+def _open_history(folder: str | None, inputs: list[Path]) -> History | None:
     if folder is None:
         return None
-    from mdba_checks.store import Store
+    from mdba_checks.outputs import History
 
-    return Store(folder, inputs=inputs)
+    return History(folder, inputs=inputs)
 
 
-def _history(store: Store | None) -> pd.DataFrame | None:
-    """Return the gaps of all checks in a store, or nothing where they cannot be compared."""
+def _successive(history: History | None) -> pd.DataFrame | None:
+    """Return the gaps of all checks so far, or nothing where they cannot be compared."""
     from mdba_checks.errors import InputError
-    from mdba_checks.trend import trend
+    from mdba_checks.outputs import trend
 
-    if store is None:
+    if history is None:
         return None
     try:
-        return trend([store.history])
+        return trend([history.folder])
     except InputError:  # other questions were asked before: the report speaks of this check alone
         return None
 

@@ -45,8 +45,8 @@ def write_annotations(form: str, labels: str, assessment: Assessment, decision: 
     """Print the annotations that a form has; plain text has none."""
     if form != "github":
         return
-    from mdba_checks.ci_formats import github_annotations
     from mdba_checks.cli.terminal import screen, write_stdout
+    from mdba_checks.report import github_annotations
 
     # Annotations belong to files of the repository: what is elsewhere cannot be pointed at.
     inside = not Path(labels).is_absolute() and Path(labels).is_file()

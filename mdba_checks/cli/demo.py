@@ -12,7 +12,7 @@ import typer
 
 from mdba_checks.cli.options import Debug, examples
 
-EPILOG = examples("mdba demo", "mdba demo --folder trial --seed 7")
+EPILOG = examples("mdba demo", "mdba demo --mode quarantine", "mdba demo --folder trial --seed 7")
 
 # The true positive rates among women of eight recruiters; among men everyone's is 0.95.
 _RECRUITERS = {
@@ -39,12 +39,11 @@ metric: tpr             # of those who should be invited, how many are?
 confidence: 0.9
 policy:
   max_gap: 0.1          # tolerated difference between the groups
-  mode: block           # what happens when a labeler is biased
-  on_inconclusive: block
+  mode: {{mode:<15}} # what happens when a labeler is biased: block, annotate, quarantine
 seed: 0
 """
 _TABLES = ("labels.csv", "gold.csv", "truth.csv")
-_REPORT, _ANNOTATED = "report.html", "annotated.csv"
+_REPORT, _RELEASED = "report.html", "released.csv"
 
 
 def demo(
@@ -54,6 +53,14 @@ def demo(
     seed: Annotated[
         int, typer.Option("--seed", metavar="N", help="Another seed, another data set.")
     ] = 0,
+    mode: Annotated[
+        str,
+        typer.Option(
+            "--mode",
+            metavar="NAME",
+            help="What happens with biased labelers: block, annotate or quarantine.",
+        ),
+    ] = "block",
     debug: Debug = False,  # noqa: ARG001
 ) -> int:
     """Make a data set with known biased labelers, check it, and say what to look at.
@@ -63,44 +70,48 @@ def demo(
     gold table, checks them as you would, and shows the true gaps beside the
     estimates.
     """
-    from mdba_checks.cli.check import perform
+    from mdba_checks.cli.check import perform, read_settings
+    from mdba_checks.cli.release import send
     from mdba_checks.cli.simulate import make_folder
-    from mdba_checks.config import CheckConfig
     from mdba_checks.errors import InputError
 
     if seed < 0:
         raise InputError(f"--seed is {seed}: give 0 or more")
+    read_settings(None, {"policy.mode": mode})
     _refuse_others_files(folder)
     make_folder(folder)
-    truth = _write(folder, seed)
+    truth = _write(folder, seed, mode)
     labels, gold, settings = (str(folder / n) for n in ("labels.csv", "gold.csv", "mdba.yaml"))
-    assessment, decision = perform(labels, gold, CheckConfig.from_yaml(settings), quiet=False)
+    assessment = perform(labels, gold, read_settings(settings, {}), quiet=False)
 
-    from mdba_checks.annotate import write_annotated
     from mdba_checks.cli.result import EXIT_CODES, show_result
     from mdba_checks.cli.terminal import screen
     from mdba_checks.report import write_report
 
+    released = str(folder / _RELEASED)
+    for path in _left(folder):  # of a demo in another mode
+        path.unlink(missing_ok=True)
+    sent = send(labels, gold, assessment, released, force=True, inputs=(), quiet=False)
+    decision = sent.release.decision
     write_report(folder / _REPORT, assessment, decision, title="mdba demo", force=True)
-    # Its sidecar says what was decided: nobody trains on blocked labels by mistake.
-    write_annotated(labels, assessment, decision, folder / _ANNOTATED, force=True)
     surface = screen()
     surface.write(
         f"{len(_RECRUITERS)} recruiters decided whom to invite; some miss suitable women more "
         f"often than suitable men. Their decisions are in {folder}."
     )
     surface.write()
-    show_result(surface, assessment, decision, truth=truth)
+    show_result(surface, assessment, decision, truth=truth, files=sent.lines)
     surface.write()
     surface.write(f"The report, to open in a browser: {folder / _REPORT}", style="bold")
-    surface.write(f"Every decision, with what was found about it: {folder / _ANNOTATED}")
     surface.write()
     surface.write("Try it yourself", style="bold")
     check = f"{_program()} check {shlex.quote(labels)} --gold {shlex.quote(gold)}"
     config = f"--config {shlex.quote(settings)}"
+    output = f"--mode quarantine --output {shlex.quote(str(folder / 'kept.csv'))}"
     for comment, *command in (
         ("the same check", check, config),
         ("tolerate more", check, f"{config} --max-gap 0.5"),
+        ("keep the rows of those who are not biased", check, config, output),
         ("for other programs", check, f"{config} --json -"),
         ("the truth, which a check never sees", f"cat {shlex.quote(str(folder / 'truth.csv'))}"),
     ):
@@ -117,26 +128,31 @@ def demo(
 def _refuse_others_files(folder: Path) -> None:
     """Refuse a folder in which a file of ours would replace one that is not."""
     from mdba_checks.errors import InputError
-    from mdba_checks.sidecar import sidecar_path
 
     settings = folder / "mdba.yaml"
     if settings.is_file() and settings.read_bytes().startswith(_MARK.encode()):
         return
-    for name in (*_TABLES, "mdba.yaml", _REPORT, _ANNOTATED, sidecar_path(_ANNOTATED)):
-        if (folder / name).exists():
-            raise InputError(
-                f"{folder / name} was not written by the demo: choose another --folder"
-            )
+    for path in (*(folder / name for name in (*_TABLES, "mdba.yaml", _REPORT)), *_left(folder)):
+        if path.exists():
+            raise InputError(f"{path} was not written by the demo: choose another --folder")
 
 
-def _write(folder: Path, seed: int) -> dict[tuple[str, str], float]:
+def _left(folder: Path) -> tuple[Path, ...]:
+    """Return the files that may leave the gate."""
+    from mdba_checks.outputs import removed_path, sidecar_path
+
+    released = folder / _RELEASED
+    return released, removed_path(released), sidecar_path(released)
+
+
+def _write(folder: Path, seed: int, mode: str) -> dict[tuple[str, str], float]:
     """Write the tables and the settings; return the true gaps."""
     from mdba_checks.cli.simulate import write_csv
-    from mdba_checks.files import write_whole
+    from mdba_checks.outputs import write_whole
     from mdba_checks.simulation import simulate
 
     # First the settings: with their mark the folder is the demo's own, also if this run is stopped.
-    write_whole(folder / "mdba.yaml", _SETTINGS, force=True)
+    write_whole(folder / "mdba.yaml", _SETTINGS.format(mode=mode), force=True)
     made = simulate(
         n_items=_ITEMS,
         n_labelers=len(_RECRUITERS),

@@ -14,7 +14,7 @@ import typer
 from mdba_checks.cli.options import Debug, Quiet, column, examples, flag
 
 if TYPE_CHECKING:
-    from mdba_checks.init import Column
+    from mdba_checks.cli.setup import Column
 
 EPILOG = examples(
     "mdba init --labels labels.csv --gold gold.csv",
@@ -81,10 +81,10 @@ def init(
     Looks at the labels and suggests their columns; asks, if there is somebody to
     ask. What is there already is left alone.
     """
+    from mdba_checks.cli.setup import PROJECT_FILES, Project, suggest, write_project
     from mdba_checks.cli.terminal import screen
     from mdba_checks.config import CheckConfig
     from mdba_checks.errors import InputError
-    from mdba_checks.init import PROJECT_FILES, Project, suggest, write_project
 
     asking = not yes and sys.stdin.isatty()
     labels = labels or _answer("The labels", "labels.csv", asking=asking)
@@ -143,7 +143,7 @@ def init(
 
 
 def _columns_of(source: str) -> tuple[Column, ...]:
-    from mdba_checks.init import look_at
+    from mdba_checks.cli.setup import look_at
 
     return look_at(source)
 
@@ -198,8 +198,8 @@ def _must_have(name: str, role: str, labels: Sequence[Column], gold: Sequence[Co
 
 def _positive(label: str, table: Sequence[Column], *, asking: bool) -> str | None:
     """Return the label that means yes, where that has to be said."""
+    from mdba_checks.cli.setup import suggest_positive
     from mdba_checks.errors import InputError
-    from mdba_checks.init import suggest_positive
 
     values = _values(label, table)
     if {value.casefold() for value in values} <= _BINARY or len(values) != 2:

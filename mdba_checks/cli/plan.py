@@ -22,7 +22,7 @@ from mdba_checks.cli.options import (
 
 if TYPE_CHECKING:
     from mdba_checks.cli.terminal import Screen
-    from mdba_checks.plan import Plan
+    from mdba_checks.findings import Plan
 
 EPILOG = examples(
     "mdba plan labels.csv --gold gold.csv --reference men",
@@ -108,7 +108,7 @@ def plan(
 
     Ends with 0 when there is a plan, whatever it says; 2 is bad usage or bad input.
     """
-    from mdba_checks.files import check_target, write_whole
+    from mdba_checks.outputs import check_target, write_whole
 
     settings = read_settings(
         config,
@@ -135,14 +135,14 @@ def plan(
     if json_file and not to_stdout:
         check_target(json_file, force=force, inputs=inputs)
 
-    from mdba_checks.plan import check_wish
+    from mdba_checks.findings import check_wish
 
     check_wish(half_width, power)  # before models are fitted, not after
-    assessment, _ = perform(labels, gold, settings, quiet=quiet)
+    assessment = perform(labels, gold, settings, quiet=quiet)
     found = assessment.plan(half_width=half_width, power=power)
 
     from mdba_checks.cli.terminal import screen, write_stdout
-    from mdba_checks.record import to_json
+    from mdba_checks.outputs import to_json
 
     if json_file:
         text = to_json(found.to_record())

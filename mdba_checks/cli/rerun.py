@@ -10,7 +10,7 @@ import typer
 from mdba_checks.cli.options import Debug, Quiet, examples, method
 
 if TYPE_CHECKING:
-    from mdba_checks.rerun import Rerun
+    from mdba_checks.outputs import Rerun
 
 EPILOG = examples(
     "mdba rerun kept.parquet.mdba.json",
@@ -58,7 +58,7 @@ def rerun(
     from mdba_checks.errors import InputError
 
     with progress(quiet=quiet) as report:
-        from mdba_checks.rerun import rerun as again
+        from mdba_checks.outputs import rerun as again
 
         found = again(record, labels=labels, gold=gold, jobs=jobs, progress=report)
     if not found.same:

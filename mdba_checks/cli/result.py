@@ -70,8 +70,8 @@ def show_result(
     screen.write()
     screen.console.print(_verdict(decision.verdict))
     _write_list(screen, decision.reasons)
-    _write_section(screen, "What was written", files)
-    _write_section(screen, "What to do next", _next_steps(decision.verdict, assessment, gaps))
+    _write_section(screen, "What leaves the gate", files)
+    _write_section(screen, "What to do next", _next_steps(decision.verdict, gaps))
     _write_section(screen, "Assumptions that need a look", _doubts(assessment))
     _write_section(screen, "About the tables", assessment.messages)
 
@@ -124,14 +124,14 @@ def _verdict(verdict: Verdict) -> Text:
     return line.append(f" - {CONSEQUENCES[verdict]}")
 
 
-def _next_steps(verdict: Verdict, assessment: Assessment, gaps: pd.DataFrame) -> list[str]:
+def _next_steps(verdict: Verdict, gaps: pd.DataFrame) -> list[str]:
     biased = list(dict.fromkeys(gaps.loc[gaps["finding"] == BIASED, "labeler"]))
     open_ = list(dict.fromkeys(gaps.loc[gaps["finding"] == INCONCLUSIVE, "labeler"]))
     steps = {
         "pass": ["Keep the record beside the data: --json FILE."],
         "annotate": ["Train on mdba_p_positive instead of the label, or weigh by mdba_finding."],
         "quarantine": [
-            f"Train on what stays, and have the items of {_some(biased)} labeled again."
+            f"Train on what stays, and have the items of {_some(biased or open_)} labeled again."
         ],
         "block": [
             f"Look at decisions of {_some(biased)} together with them: a gap does not say why.",
@@ -140,10 +140,11 @@ def _next_steps(verdict: Verdict, assessment: Assessment, gaps: pd.DataFrame) ->
         "inconclusive": [],
     }[verdict]
     if open_ and verdict != "pass":
-        steps.append(_how_to_know_more(assessment, gaps, open_))
+        steps.append(_how_to_know_more(gaps, open_))
     if verdict == "inconclusive":
         steps.append(
-            "To accept the doubt: --on-inconclusive pass, or annotate. To tolerate more: --max-gap."
+            "To accept the doubt: --max-undecided, or --on-inconclusive annotate. To tolerate "
+            "more: --max-gap."
         )
     return steps
 
@@ -161,15 +162,14 @@ def _doubts(assessment: Assessment) -> list[str]:
     return doubts["serious"] + doubts["look"]
 
 
-def _how_to_know_more(assessment: Assessment, gaps: pd.DataFrame, names: list[str]) -> str:
-    right = "no" if assessment.config.metric in ("fpr", "tnr") else "yes"
-    groups = gaps.drop_duplicates("group").sort_values("n_gold_positive", kind="stable")
+def _how_to_know_more(gaps: pd.DataFrame, names: list[str]) -> str:
+    groups = gaps.drop_duplicates("group").sort_values("n_gold", kind="stable")
     now = ", ".join(
-        f"{row.group} {row.n_gold_positive}" for row in groups.head(_MANY).itertuples(index=False)
+        f"{row.group} {row.n_gold}" for row in groups.head(_MANY).itertuples(index=False)
     )
     return (
-        f"To know more about {_some(names)}: add gold items where {right} is right (now: {now}), "
-        "or labels by them; mdba plan says how many would settle it."
+        f"To know more about {_some(names)}: more gold items, drawn as they come (now: {now}), or "
+        "labels by them; mdba plan says how many would settle it."
     )
 
 

@@ -59,7 +59,7 @@ def simulate(
     """
     from mdba_checks.cli.terminal import printable
     from mdba_checks.errors import InputError
-    from mdba_checks.files import check_target
+    from mdba_checks.outputs import check_target
 
     make_folder(folder)
     for name in FILES:
@@ -102,7 +102,7 @@ def make_folder(folder: Path) -> None:
 
 def write_csv(table: pd.DataFrame, path: Path, *, force: bool) -> None:
     """Write a table as CSV, whole or not at all."""
-    from mdba_checks.files import whole_file
+    from mdba_checks.outputs import whole_file
 
     with whole_file(path, force=force) as temporary:
         table.to_csv(temporary, index=False)

@@ -17,9 +17,9 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from mdba_checks.cli.terminal import Screen, shorten
-from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE
+from mdba_checks.findings import BIASED, BORDERLINE, FAIR, INCONCLUSIVE
 
-STYLES = {BIASED: "bold red", INCONCLUSIVE: "yellow", FAIR: "green"}
+STYLES = {BIASED: "bold red", INCONCLUSIVE: "yellow", BORDERLINE: "cyan", FAIR: "green"}
 MAX_ROWS = 25
 
 _MIN_BAR, _MAX_BAR = 11, 61

@@ -55,9 +55,8 @@ def trend(
     share gold items err together, which makes the test say "no change" rather too often.
     """
     from mdba_checks.cli.terminal import screen, write_stdout
-    from mdba_checks.files import check_target, write_whole
-    from mdba_checks.record import to_json
-    from mdba_checks.trend import trend as compare
+    from mdba_checks.outputs import check_target, to_json, write_whole
+    from mdba_checks.outputs import trend as compare
 
     if json_file and json_file != "-":
         check_target(json_file, force=force, inputs=records)

@@ -31,7 +31,7 @@ def verify(
     Exit codes: 0 it is, 1 it is not (or has no sidecar), 2 bad usage or no such file.
     """
     from mdba_checks.cli.terminal import screen
-    from mdba_checks.sidecar import verify as hold_against_sidecar
+    from mdba_checks.outputs import verify as hold_against_sidecar
 
     found = hold_against_sidecar(file)
     if not quiet:

@@ -8,10 +8,7 @@ suite without an error.
 from mdba_checks.gx import _import  # noqa: F401  must be the first that imports GX
 from mdba_checks.gx.action import BlockOnLabelerGap, LabelerGapError
 from mdba_checks.gx.contract import suite_from_contract
-from mdba_checks.gx.expectations import (
-    ExpectLabelerFprGapToBeWithin,
-    ExpectLabelerTprGapToBeWithin,
-)
+from mdba_checks.gx.expectations import ExpectLabelerFprGapToBeWithin, ExpectLabelerTprGapToBeWithin
 from mdba_checks.gx.suites import load_suite
 from mdba_checks.gx.validate import Validation, validate
 

@@ -23,11 +23,10 @@ from great_expectations.expectations.metadata_types import FailureSeverity
 
 from mdba_checks import __version__
 from mdba_checks.errors import CheckError, InputError
-from mdba_checks.files import write_whole
 from mdba_checks.gx.expectations import LABELER_GAPS
 from mdba_checks.gx.gold import path_in
 from mdba_checks.gx.rendering import details_of, problem_of
-from mdba_checks.record import to_json
+from mdba_checks.outputs import to_json, write_whole
 
 logger = logging.getLogger(__name__)
 

@@ -23,14 +23,14 @@ from great_expectations.expectations.expectation import BatchExpectation, Expect
 from great_expectations.expectations.model_field_types import ConditionParser
 from great_expectations.expectations.row_conditions import RowConditionType
 
-from mdba_checks.config import CheckConfig, Correction, EstimatorName, Metric
+from mdba_checks.config import CheckConfig, Correction, EstimatorName, Mode, OnInconclusive
 from mdba_checks.errors import CheckError, did_you_mean
 from mdba_checks.gx.estimates import estimate
 from mdba_checks.gx.gold import check_place
 from mdba_checks.gx.metric import METRIC, LabelsAndGold
 from mdba_checks.gx.rendering import GapRenderers
-from mdba_checks.record import to_record
-from mdba_checks.verdict import gate
+from mdba_checks.metrics import Metric
+from mdba_checks.outputs import decide_release
 
 # `dict` is also the name of a method below.
 Values: TypeAlias = dict[str, Any]
@@ -51,6 +51,10 @@ CONFIG_KEYS = {
     "reference_group": "reference",
     "positive_label": "positive",
     "max_gap": "policy.max_gap",
+    "margin": "policy.margin",
+    "max_gap_overall": "policy.max_gap_overall",
+    "max_undecided": "policy.max_undecided",
+    "mode": "policy.mode",
     "confidence": "confidence",
     "estimator": "estimator",
     "correction": "policy.correction",
@@ -103,9 +107,11 @@ class LabelerGapExpectation(GapRenderers, BatchExpectation):
     estimator: EstimatorName | Parameter = _field("estimator")
     correction: Correction | Parameter = _field("policy.correction")
     decide_on: Literal["confident", "estimate"] | Parameter = _field("policy.decide_on")
-    on_inconclusive: Literal["pass", "annotate", "block"] | Parameter = _field(
-        "policy.on_inconclusive"
-    )
+    margin: StrictInt | StrictFloat | Parameter | None = _field("policy.margin")
+    max_gap_overall: StrictInt | StrictFloat | Parameter | None = _field("policy.max_gap_overall")
+    max_undecided: StrictInt | StrictFloat | Parameter = _field("policy.max_undecided")
+    mode: Mode | Parameter = _field("policy.mode")
+    on_inconclusive: OnInconclusive | Parameter | None = _field("policy.on_inconclusive")
     min_gold_positives: StrictInt | Parameter = _field("policy.min_gold_positives")
     on_serious: Literal["inconclusive", "report"] | Parameter = _field("policy.on_serious")
     drop_missing: StrictBool | Parameter = _field("drop_missing")
@@ -197,15 +203,12 @@ class LabelerGapExpectation(GapRenderers, BatchExpectation):
         if problem or tables.labels is None or tables.gold is None:
             return _failed(problem or "the batch cannot be read")
         assessment = estimate(tables.labels, tables.gold, self.check_config())
-        record = to_record(assessment, gate(assessment))
-        del record["config"]  # the arguments are in the result already
+        record = decide_release(tables.labels, tables.gold, assessment).record()
+        for part in (record, record.get("recheck", {})):
+            part.pop("config", None)  # the arguments are in the result already
         gaps = [row["gap"] for row in record["gaps"] if row["gap"] is not None]
         worst = max(gaps, key=abs, default=None)
-        if worst is None:
-            # Whatever is to be done with what is undecided: here nothing was found out at all.
-            record["verdict"] = "inconclusive"
-            record["reasons"] = [*record["reasons"], "not a single gap could be estimated"]
-        # Only these two; NaN, an unknown verdict or anything else is no success.
+        # A batch is used as it is: what a quarantine would take out is still in it.
         success = record["verdict"] in ("pass", "annotate") and worst is not None
         return {"success": success, "result": {"observed_value": worst, "details": record}}
 

@@ -13,8 +13,7 @@ from threading import Lock
 
 from mdba_checks.assessment import Assessment, assess_data
 from mdba_checks.config import CheckConfig, Policy
-from mdba_checks.pseudonyms import KEY_VARIABLE
-from mdba_checks.tables import Source, load
+from mdba_checks.tables import KEY_VARIABLE, Source, load
 
 _KEPT = 8
 

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from great_expectations.expectations.expectation import BatchExpectation
 from great_expectations.expectations.metadata_types import DataQualityIssues, SupportedDataSources
 
-from mdba_checks.config import Metric
 from mdba_checks.gx.base import LabelerGapExpectation
+from mdba_checks.metrics import Metric
 
 _SOURCES = [
     SupportedDataSources.PANDAS.value,
@@ -62,9 +62,9 @@ class ExpectLabelerTprGapToBeWithin(LabelerGapExpectation):
     is right. It is estimated from the labels of the batch and a small gold table of other items
     with the same features; labeled items need not be gold items.
 
-    ExpectLabelerTprGapToBeWithin is a Batch Expectation. It succeeds when every labeler's gap is
-    shown to lie within ±max_gap, and fails when a labeler is shown to be biased, when the evidence
-    decides nothing (unless `on_inconclusive` says otherwise), and when anything goes wrong.
+    ExpectLabelerTprGapToBeWithin is a Batch Expectation. It fails when a labeler is shown to be
+    biased, when more is undecided than `max_undecided` tolerates (unless `on_inconclusive` says
+    otherwise), when an assumption does not hold, and when anything goes wrong.
 
     Parameters
     ----------
@@ -98,9 +98,20 @@ class ExpectLabelerTprGapToBeWithin(LabelerGapExpectation):
         How testing many labelers at once is accounted for: holm (default), bh, none.
     decide_on : str
         Decide on intervals, confident (default), or on the number alone, estimate.
-    on_inconclusive : str
-        What happens when nobody is shown biased but some are undecided: block (default) fails,
-        annotate and pass succeed.
+    margin : float or None
+        How far beyond max_gap somebody may turn out to be who is called borderline, which does not
+        fail. Default: half of max_gap.
+    max_gap_overall : float or None
+        The largest tolerated difference for all labels together. Default: max_gap.
+    max_undecided : float
+        The share of labels that may come from labelers who are undecided for lack of evidence.
+        Default: 0.1.
+    mode : str
+        What happens when somebody is shown biased: block (default) and quarantine fail, because a
+        batch is used as it is; annotate succeeds with a note.
+    on_inconclusive : str or None
+        What happens beyond max_undecided, with the same meaning; pass succeeds, except where an
+        assumption does not hold. Default: as mode.
     min_gold_positives : int
         Gold items needed per group, of the kind the rate is about. Default: 5.
     on_serious : str

@@ -27,7 +27,7 @@ from great_expectations.render.renderer_configuration import (
     RendererValueType,
 )
 
-from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE
+from mdba_checks.findings import BIASED, BORDERLINE, FAIR, INCONCLUSIVE, SEVERITY
 
 # More rows than this make a page that nobody reads; all of them are in the stored result.
 MAX_ROWS = 50
@@ -39,17 +39,27 @@ _RULE = (
 )
 _METHOD = (
     "\nLabelers in $labeler_column, labels in $label_column, gold from $gold. Decided with "
-    "$estimator at $confidence confidence ($correction); what stays undecided $undecided."
+    "$estimator at $confidence confidence ($correction); more than $max_undecided undecided "
+    "$undecided."
 )
-_UNDECIDED = {"pass": "passes", "annotate": "passes with a note", "block": "fails"}
+_UNDECIDED = {
+    "pass": "passes",
+    "annotate": "passes with a note",
+    "quarantine": "fails",
+    "block": "fails",
+}
 _CORRECTIONS = {
     "holm": "Holm's correction",
     "bh": "Benjamini-Hochberg correction",
     "none": "no correction for many labelers",
 }
-_ORDER = {BIASED: 0, INCONCLUSIVE: 1, FAIR: 2}
 # Told apart without colour too: the word is beside the bar.
-_COLOURS = {BIASED: "#b3261e", INCONCLUSIVE: "#8a6100", FAIR: "#1b6e3c"}
+_COLOURS = {
+    BIASED: "#b3261e",
+    INCONCLUSIVE: "#8a6100",
+    BORDERLINE: "#00695c",
+    FAIR: "#1b6e3c",
+}
 
 
 def text(template: str, **params: str) -> RenderedStringTemplateContent:
@@ -77,7 +87,7 @@ def rule_params(arguments: Mapping[str, Any], metric: str) -> dict[str, str]:
     """
     reference = arguments.get("reference_group")
     confidence = arguments.get("confidence")
-    undecided = arguments.get("on_inconclusive")
+    undecided = arguments.get("on_inconclusive") or arguments.get("mode") or "block"
     correction = arguments.get("correction")
     return {
         "rate": RATES[metric],
@@ -90,6 +100,7 @@ def rule_params(arguments: Mapping[str, Any], metric: str) -> dict[str, str]:
         "estimator": _name(arguments.get("estimator")),
         "confidence": _number(confidence, "{:.0%}"),
         "correction": _CORRECTIONS.get(str(correction), _name(correction)),
+        "max_undecided": _number(arguments.get("max_undecided"), "{:.0%}"),
         "undecided": _UNDECIDED.get(str(undecided), _name(undecided)),
     }
 
@@ -112,7 +123,7 @@ def _name(value: Any) -> str:
 
 def labeler_table(gaps: Sequence[Mapping[str, Any]], max_gap: float) -> RenderedTableContent:
     """Return the labelers, worst first, each with gap, interval, finding and a bar."""
-    ranked = sorted(gaps, key=lambda row: (_ORDER.get(row["finding"], 0), -_size(row["gap"])))
+    ranked = sorted(gaps, key=lambda row: (SEVERITY.get(row["finding"], 0), -_size(row["gap"])))
     shown = ranked[:MAX_ROWS]
     end = _axis_end(shown, max_gap)
     rows = [

@@ -1,6 +1,35 @@
-"""The report as one HTML file, and plots: what people read about a verdict."""
+"""The report as one HTML file, plots, pages for Prefect and formats for CI: what people read."""
 
+from mdba_checks.report.artifacts import (
+    artifact_key,
+    in_a_row,
+    labeler_rows,
+    plain,
+    plan_page,
+    question,
+    training_page,
+    verdict_page,
+)
+from mdba_checks.report.ci_formats import github_annotations, junit
 from mdba_checks.report.forest import forest
 from mdba_checks.report.html import fragment, render, write_report
+from mdba_checks.report.plots import Plots, png_data_uri
 
-__all__ = ["forest", "fragment", "render", "write_report"]
+__all__ = [
+    "Plots",
+    "artifact_key",
+    "forest",
+    "fragment",
+    "github_annotations",
+    "in_a_row",
+    "junit",
+    "labeler_rows",
+    "plain",
+    "plan_page",
+    "png_data_uri",
+    "question",
+    "render",
+    "training_page",
+    "verdict_page",
+    "write_report",
+]

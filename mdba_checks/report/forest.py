@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE, by_severity
+from mdba_checks.findings import BIASED, BORDERLINE, FAIR, INCONCLUSIVE, SEVERITY, by_severity
 from mdba_checks.report.markup import Html, join, tag, visible
 from mdba_checks.report.words import each_row, listed
 
@@ -21,7 +21,12 @@ MAX_ROWS = 60
 
 # Hues of Okabe and Ito, which people with any colour vision can tell apart; orange is darkened
 # until it stands out from white.
-COLOURS = {BIASED: "#d55e00", INCONCLUSIVE: "#a86f00", FAIR: "#0072b2"}
+COLOURS = {
+    BIASED: "#d55e00",
+    INCONCLUSIVE: "#a86f00",
+    BORDERLINE: "#00805f",
+    FAIR: "#0072b2",
+}
 
 _ROW, _AXIS = 22, 40
 _PLOT_AT, _PLOT_WIDE, _TEXT_AT = 25.0, 50.0, 77.0  # percent of the drawing's width
@@ -225,7 +230,7 @@ def _untested(row: Any) -> bool:
 
 
 def _marker(row: Any, scale: Scale, middle: float) -> Html:
-    """Return a disc, a hollow diamond or a square, by the finding."""
+    """Return a disc, a hollow diamond, a hollow square or a square, by the finding."""
     look: dict[str, object] = {
         "fill": COLOURS[row.finding],
         "stroke": COLOURS[row.finding],
@@ -233,7 +238,9 @@ def _marker(row: Any, scale: Scale, middle: float) -> Html:
     }
     if row.finding == BIASED:
         shape = tag("circle", r=5, **look)
-    elif row.finding == FAIR:
+    elif row.finding in (BORDERLINE, FAIR):
+        if row.finding == BORDERLINE:
+            look |= {"fill": "#ffffff", "stroke_width": 2}
         shape = tag("rect", x=-4.5, y=-4.5, width=9, height=9, **look)
     else:
         dashes = "2 2" if _untested(row) else None
@@ -296,7 +303,7 @@ def short(name: object) -> str:
 
 def _description(drawn: pd.DataFrame, max_gap: float) -> str:
     sentences = [f"The tolerated gap is ±{max_gap:g}."]
-    for finding in (BIASED, INCONCLUSIVE, FAIR):
+    for finding in SEVERITY:
         rows = drawn[drawn["finding"] == finding]
         if len(rows):
             named = [f"{row.labeler} {signed(row.gap)}" for row in each_row(rows)]

@@ -23,9 +23,8 @@ import pandas as pd
 
 from mdba_checks import __version__
 from mdba_checks.assessment import Assessment
-from mdba_checks.diagnostics import Diagnostic
-from mdba_checks.files import write_whole
-from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE, SEVERITY
+from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE, SEVERITY, Diagnostic
+from mdba_checks.outputs import write_whole
 from mdba_checks.report import words
 from mdba_checks.report.forest import MAX_ROWS, forest
 from mdba_checks.report.labelers import LEVELS, badge, labelers_section
@@ -63,7 +62,7 @@ def render(
     made
         When the check was made. Left out unless given, so that the same check gives the same file.
     history
-        What `mdba_checks.trend.trend` found in earlier checks, to be shown with each labeler.
+        What `mdba_checks.outputs.trend` found in earlier checks, to be shown with each labeler.
 
     Examples
     --------

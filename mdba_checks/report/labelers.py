@@ -15,8 +15,7 @@ from typing import Any
 import pandas as pd
 
 from mdba_checks.assessment import Assessment
-from mdba_checks.diagnostics import Diagnostic, Level
-from mdba_checks.findings import SEVERITY, by_severity
+from mdba_checks.findings import SEVERITY, Diagnostic, Level, by_severity
 from mdba_checks.report.forest import interval, short, signed
 from mdba_checks.report.markup import Html, join, tag
 from mdba_checks.report.words import each_row, rate, sentence

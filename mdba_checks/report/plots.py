@@ -19,25 +19,32 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from mdba_checks.arrays import FloatArray
 from mdba_checks.config import Policy
 from mdba_checks.errors import InputError, MissingExtraError
-from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE, SEVERITY, by_severity
+from mdba_checks.findings import (
+    BIASED,
+    BORDERLINE,
+    FAIR,
+    INCONCLUSIVE,
+    SEVERITY,
+    by_severity,
+)
 from mdba_checks.report.forest import COLOURS, short
 from mdba_checks.report.words import each_row, rate
+from mdba_checks.tables import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from mdba_checks.assessment import Assessment
-    from mdba_checks.inference import Gaps
+    from mdba_checks.findings import Gaps
 
 MAX_ROWS = 40
 
 _WIDTH, _ROW, _FRAME = 8.0, 0.26, 1.1  # inches
 _INK, _FAINT, _BAND = "#1b1f24", "#57606a", "#e4e6e9"
-_MARKERS = {BIASED: "o", INCONCLUSIVE: "D", FAIR: "s"}
+_MARKERS = {BIASED: "o", INCONCLUSIVE: "D", BORDERLINE: "s", FAIR: "s"}
 _MORE = 4
 # How many times as much gold, how many times as many labels.
 _EVIDENCE: dict[tuple[int, int], tuple[str, Any]] = {
@@ -161,7 +168,7 @@ class Plots:
 
         present = [each for each in SEVERITY if each in set(drawn["finding"])]
         handles = [Line2D([], [], label=each, linewidth=2, **_mark(each)) for each in present]
-        figure.legend(handles=handles, loc="outside upper right", ncols=3, frameon=False)
+        figure.legend(handles=handles, loc="outside upper right", ncols=4, frameon=False)
 
     def _say_what_is_left_out(self, axes: Axes, drawn: pd.DataFrame) -> None:
         n = len(self.assessment.gaps)
@@ -261,9 +268,9 @@ def _new_figure(panels: list[pd.DataFrame] | None) -> Iterator[tuple[Figure, lis
 
 
 def _mark(finding: str) -> dict[str, Any]:
-    """Return how a finding looks: colour, shape, and hollow where it is open."""
+    """Return how a finding looks: colour, shape, and hollow where it is neither yes nor no."""
     colour = COLOURS[finding]
-    inside = "white" if finding == INCONCLUSIVE else colour
+    inside = "white" if finding in (INCONCLUSIVE, BORDERLINE) else colour
     return {
         "color": colour,
         "marker": _MARKERS[finding],

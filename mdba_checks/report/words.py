@@ -13,8 +13,9 @@ from typing import Any
 import pandas as pd
 
 from mdba_checks.assessment import Assessment
-from mdba_checks.config import CheckConfig, EstimatorName, Metric, Policy
-from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE, SEVERITY
+from mdba_checks.config import CheckConfig, EstimatorName, Policy
+from mdba_checks.findings import BIASED, BORDERLINE, FAIR, INCONCLUSIVE, SEVERITY
+from mdba_checks.metrics import Metric
 from mdba_checks.verdict import Decision, Verdict
 
 VERDICTS: dict[Verdict, str] = {
@@ -159,7 +160,7 @@ def count_labelers(gaps: pd.DataFrame) -> dict[str, int]:
     --------
     >>> rows = pd.DataFrame({"labeler": ["a", "a", "b"], "finding": ["fair", "biased", "fair"]})
     >>> count_labelers(rows)
-    {'biased': 1, 'inconclusive': 0, 'fair': 1}
+    {'biased': 1, 'inconclusive': 0, 'borderline': 0, 'fair': 1}
     """
     worst = gaps["finding"].map(SEVERITY).groupby(gaps["labeler"]).min()
     return {finding: int((worst == rank).sum()) for finding, rank in SEVERITY.items()}
@@ -170,13 +171,14 @@ def findings(policy: Policy) -> dict[str, str]:
     if policy.decide_on == "estimate":
         return {
             BIASED: "the estimate lies beyond the tolerated gap",
-            INCONCLUSIVE: "there is no estimate",
+            INCONCLUSIVE: "there is no estimate, or an assumption does not hold",
             FAIR: "the estimate lies within the tolerated gap",
         }
     clearly = ", clearly enough for one of many" if policy.correction != "none" else ""
     return {
         BIASED: f"the whole interval lies beyond the tolerated gap{clearly}",
-        INCONCLUSIVE: "the evidence does not decide it: neither a suspicion nor an acquittal",
+        INCONCLUSIVE: "it cannot be decided: neither a suspicion nor an acquittal",
+        BORDERLINE: "the interval reaches across the limit and stays close to it",
         FAIR: "the whole interval lies within the tolerated gap",
     }
 
@@ -217,7 +219,7 @@ def headline(assessment: Assessment, decision: Decision) -> str:
     n = sum(counts.values())
     limit = f"{100 * decision.policy.max_gap:g} percentage points"
     who = _sides(gaps)
-    biased, open_ = counts[BIASED], counts[INCONCLUSIVE]
+    biased, open_, near = counts[BIASED], counts[INCONCLUSIVE], counts[BORDERLINE]
     if n == 0:
         why = "there was nothing to compare"
     elif biased:
@@ -227,6 +229,8 @@ def headline(assessment: Assessment, decision: Decision) -> str:
         why = f"no labeler is shown to be biased, but {_of(open_, n)} cannot be decided"
         if decision.verdict == "pass":
             why += ", and the policy lets that pass"
+    elif near:
+        why = f"no labeler is shown to be biased; {_of(near, n)} {_is(near)} at the limit"
     elif n == 1:
         why = f"the labeler treats {who} alike, within {limit}"
     else:
@@ -266,6 +270,10 @@ def listed(names: Iterable[str], most: int = 6) -> str:
 
 def _of(part: int, n: int) -> str:
     return f"{part:,} of {n:,} labeler{'s' if n != 1 else ''}"
+
+
+def _is(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def _sides(gaps: pd.DataFrame) -> str:

@@ -6,20 +6,50 @@ items with the same features. `load` turns both into arrays in an order that dep
 content only; everything that cannot be used is an `InputError` with the way out.
 """
 
-from mdba_checks.tables.hashing import content_hash
+from mdba_checks.tables.arrays import BoolArray, FloatArray, IntArray
+from mdba_checks.tables.csv_files import read_csv
+from mdba_checks.tables.database import first_line, is_database, without_secrets
+from mdba_checks.tables.hashing import content_hash, row_fingerprints
+from mdba_checks.tables.kinds import Kind, kind_of
 from mdba_checks.tables.loading import Data, GoldRows, LabelRows, load
-from mdba_checks.tables.reading import Source, read_table, source_name
-from mdba_checks.tables.text import canonical, match_name
+from mdba_checks.tables.matrix import Matrix
+from mdba_checks.tables.origin import Origin
+from mdba_checks.tables.pseudonyms import KEY_VARIABLE, pseudonym, read_key, under_pseudonyms
+from mdba_checks.tables.reading import SUFFIXES, Source, read_source, read_table, source_name
+from mdba_checks.tables.roles import text_columns
+from mdba_checks.tables.text import as_names, canonical, match_name
+from mdba_checks.tables.text_models import TextModel
 
 __all__ = [
+    "KEY_VARIABLE",
+    "SUFFIXES",
+    "BoolArray",
     "Data",
+    "FloatArray",
     "GoldRows",
+    "IntArray",
+    "Kind",
     "LabelRows",
+    "Matrix",
+    "Origin",
     "Source",
+    "TextModel",
+    "as_names",
     "canonical",
     "content_hash",
+    "first_line",
+    "is_database",
+    "kind_of",
     "load",
     "match_name",
+    "pseudonym",
+    "read_csv",
+    "read_key",
+    "read_source",
     "read_table",
+    "row_fingerprints",
     "source_name",
+    "text_columns",
+    "under_pseudonyms",
+    "without_secrets",
 ]

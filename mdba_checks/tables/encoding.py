@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mdba_checks.arrays import FloatArray, IntArray
-from mdba_checks.tables.features import Feature
+from mdba_checks.tables.arrays import FloatArray, IntArray
+from mdba_checks.tables.feature import Feature
 from mdba_checks.tables.matrix import (
     Codes,
     Column,
@@ -24,12 +24,16 @@ from mdba_checks.tables.matrix import (
     Plain,
     Recipe,
     Standard,
+    compact,
 )
 
 # A level seen in fewer rows than this teaches a linear model noise, and each column costs its
 # square in every Newton step: rare levels share the column "other".
 LINEAR_LEVELS = 40
 LINEAR_MIN_ROWS = 10
+# With so few combinations of all features' values, each of them is a category of its own: models
+# then fit any interaction.
+MOST_COMBINATIONS = 64
 # One byte of codes per category; XGBoost partitions so many levels without trouble.
 TREE_LEVELS = 255
 
@@ -82,6 +86,9 @@ def encode(
     linear: list[tuple[int, _Linear]] = []
     types, messages = [], []
     key = hashlib.blake2b(digest_size=16)
+    combination = combine(features)
+    if combination is not None:
+        features.append(combination)
     for place in range(len(features)):
         feature = features.pop(0)
         values = np.concatenate([feature.labels[orders[0]], feature.gold[orders[1]]])
@@ -94,7 +101,7 @@ def encode(
             varied |= told
             made += [one] if one else []
         names = [name for one in made for name in one.names]
-        key.update(repr((feature.name, feature.levels, names)).encode())
+        key.update(repr((feature.name, feature.levels, feature.basis, names)).encode())
         if not made:
             reason = (
                 "says no more than the group does"
@@ -117,6 +124,37 @@ def encode(
         ),
         messages,
     )
+
+
+def combine(features: list[Feature]) -> Feature | None:
+    """Return the combination of all features' values as one more feature, if there are few.
+
+    Examples
+    --------
+    >>> colour = Feature("colour", np.array([0, 1, 1]), np.array([0]), levels=("blue", "red"))
+    >>> size = Feature("size", np.array([3.0, 3.0, 4.0]), np.array([4.0]))
+    >>> combine([colour, size]).labels
+    array([0, 2, 3], dtype=int8)
+    """
+    if not features or (len(features) == 1 and features[0].levels is not None):
+        return None
+    n_rows = len(features[0].labels)
+    code = np.zeros(n_rows + len(features[0].gold), dtype=np.int64)
+    for feature in features:
+        if len(np.unique(feature.labels[: 10 * MOST_COMBINATIONS])) > MOST_COMBINATIONS:
+            return None  # most tables end here, before whole columns are sorted
+        values, own = np.unique(np.concatenate([feature.labels, feature.gold]), return_inverse=True)
+        if len(values) > MOST_COMBINATIONS:
+            return None
+        _, code = np.unique(code * len(values) + own, return_inverse=True)
+        if code.max() >= MOST_COMBINATIONS:
+            return None
+    n_levels = int(code.max()) + 1
+    if n_levels < 3:  # two values: the feature itself says it all
+        return None
+    small = compact(code, n_levels)
+    levels = tuple(str(level) for level in range(n_levels))
+    return Feature("combination of all features", small[:n_rows], small[n_rows:], levels)
 
 
 def _tree_recipe(feature: Feature, values: Column, key: hashlib.blake2b) -> Recipe:

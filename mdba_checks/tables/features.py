@@ -1,29 +1,36 @@
 """Which columns a decision may depend on, and what each of them holds.
 
-A feature must mean the same in both tables. Columns that cannot help any model, because they say
-something else in every row (free text, row numbers) or the same in all of them, are left out with
-a message, or refused when they were asked for by name.
+A feature must mean the same in both tables. A column of numbers or categories is one feature; free
+text and vectors become several. Columns that cannot help any model, because they say something else
+in every row (names, row numbers) or the same in all of them, are left out with a message, or
+refused when they were asked for by name. Dates and times are used only if named.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mdba_checks.arrays import FloatArray
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError, did_you_mean
-from mdba_checks.tables.kinds import Kind, all_missing, kind_of, numbers
+from mdba_checks.tables.arrays import FloatArray
+from mdba_checks.tables.blocks import Table, type_of
+from mdba_checks.tables.dates import holds_dates
+from mdba_checks.tables.feature import Feature, Keep, ReadColumn, UnusableError
+from mdba_checks.tables.free_text import Texts
+from mdba_checks.tables.kinds import Kind, all_missing, is_vector, kind_of, numbers
 from mdba_checks.tables.matrix import Column, compact
-from mdba_checks.tables.parquet_files import LargeParquet
+from mdba_checks.tables.reduction import Answers
 from mdba_checks.tables.text import as_names, is_number, unify
+from mdba_checks.tables.text_models import TextModel
+from mdba_checks.tables.vectors import families, read_vectors
 
+DATES = "holds dates or times, which are features only if named"
 # More distinct texts than this, and than half of the rows, are free text or names, not categories.
 MANY_LEVELS = 50
 # Sentences rather than names, when there are many different ones.
@@ -34,21 +41,24 @@ FEW_ROWS = 20
 # What exports of a table's index are called.
 _INDEX_NAME = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 
-Table: TypeAlias = pa.Table | LargeParquet
-
 
 @dataclass(frozen=True)
-class Feature:
-    """One usable column: numbers (NaN missing), or codes into `levels` (-1 missing)."""
+class Chosen:
+    """The features of both tables.
 
-    name: str
-    labels: Column
-    gold: Column
-    levels: tuple[str, ...] | None = None
+    Attributes
+    ----------
+    features
+        Sorted by the columns they come from.
+    identity
+        Per such column, arrays for labels and gold in which rows are equal where the column is.
+    messages
+        What the user should know about the columns.
+    """
 
-
-class _UnusableError(Exception):
-    """Why a column is left out."""
+    features: list[Feature]
+    identity: list[tuple[Column, Column]]
+    messages: list[str]
 
 
 def choose_features(
@@ -56,49 +66,125 @@ def choose_features(
     gold: Table,
     roles: set[str],
     config: CheckConfig,
-    keep: Callable[[Column], Column],
-) -> tuple[list[Feature], list[str]]:
-    """Return the usable features, sorted by name, and messages about the others.
+    answers: Answers,
+    keep: Keep,
+    text_model: TextModel | None = None,
+) -> Chosen:
+    """Return the usable features, and messages about the other columns.
 
-    `keep` says where the columns of the labels are held.
+    `answers` are what was decided about the rows of the labels; `keep` says where their columns are
+    held.
     """
     named = config.features is not None
-    names = _named(labels, gold, roles, config) if named else _shared(labels, gold, roles)
-    features: list[Feature] = []
-    messages: list[str] = []
-    for name in names:
+    texts = _named(labels, gold, roles, config.columns.text, "columns.text")
+    names = (
+        _named(labels, gold, roles, config.features or (), "features")
+        if named
+        else _shared(labels, gold, roles)
+    )
+    names = sorted({*names, *texts})
+    wide = families((labels, gold), (name for name in names if name not in texts))
+    grouped = {name: family for family, columns in wide.items() for name in columns}
+    reader = _Reader(labels, gold, answers, keep, text_model, frozenset(texts))
+    chosen = Chosen([], [], [])
+    for name in sorted(dict.fromkeys(grouped.get(name, name) for name in names)):
         try:
-            feature = _feature(name, labels.column(name), gold.column(name), messages)
-        except _UnusableError as reason:
-            if named:
-                raise InputError(f"feature {name!r} {reason}: take it out of features") from None
-            messages.append(f"column {name!r} is ignored: it {reason}")
+            if (
+                not named
+                and name not in wide
+                and holds_dates(name, labels.column(name), gold.column(name))
+            ):
+                raise UnusableError(DATES)
+            read = reader.read(name, wide.get(name, [name]), chosen.messages)
+        except UnusableError as reason:
+            if named or name in texts:
+                key = "columns.text" if name in texts else "features"
+                raise InputError(f"feature {name!r} {reason}: take it out of {key}") from None
+            chosen.messages.append(f"column {name!r} is ignored: it {reason}")
             continue
-        if feature is None:
-            messages.append(f"column {name!r} is ignored: it has no values")
-        elif _is_constant(feature):
-            if named:
-                messages.append(f"column {name!r} is ignored: it has the same value everywhere")
-        else:
-            features.append(replace(feature, labels=keep(feature.labels)))
-    if not features:
+        if read is None:
+            chosen.messages.append(f"column {name!r} is ignored: it has no values")
+            continue
+        useful = [feature for feature in read.features if not feature.is_constant()]
+        if useful:
+            chosen.features.extend(useful)
+            chosen.identity.append(read.identity)
+            chosen.messages.extend([read.said] if read.said else [])
+        elif not read.features:
+            chosen.messages.append(str(read.said))
+        elif named or name in texts:
+            chosen.messages.append(f"column {name!r} is ignored: it has the same value everywhere")
+    if not chosen.features:
+        messages = chosen.messages
         raise InputError(
             "labels and gold share no usable feature column"
             + (f" ({'; '.join(messages[:3])})" if messages else "")
             + ": both need the columns the decision may depend on, under the same names"
         )
-    return features, messages
+    return chosen
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads columns of both tables, each in the way that fits what it holds."""
+
+    labels: Table
+    gold: Table
+    answers: Answers
+    keep: Keep
+    text_model: TextModel | None
+    texts: frozenset[str]  # named by the user
+
+    def read(self, name: str, columns: list[str], messages: list[str]) -> ReadColumn | None:
+        """Return a column, or a family of columns, as features; None if it holds nothing."""
+        tables = (self.labels, self.gold)
+        kinds = [type_of(table, each) for table in tables for each in columns]
+        if len(columns) > 1 or self._are_vectors(kinds):
+            return read_vectors(name, columns, *tables, self.answers, self.keep)
+        labels, gold = (table.column(name) for table in tables)
+        if name in self.texts:
+            self._refuse_other_than_text(name, (labels, gold))
+            return Texts(name, labels, gold).read(self.keep, self.text_model)
+        if all(kind_of(kind) in (Kind.TEXT, Kind.MISSING) for kind in kinds) and not any(
+            _declared_category(column) for column in (labels, gold)
+        ):
+            texts = Texts(name, labels, gold)
+            if texts.are_free():
+                return texts.read(self.keep, self.text_model)
+        feature = _feature(name, labels, gold, messages)
+        if feature is None:
+            return None
+        kept = replace(feature, labels=self.keep(feature.labels))
+        return ReadColumn((kept,), (kept.labels, kept.gold))
+
+    @staticmethod
+    def _are_vectors(kinds: list[pa.DataType]) -> bool:
+        return any(map(is_vector, kinds)) and all(
+            is_vector(kind) or pa.types.is_null(kind) for kind in kinds
+        )
+
+    @staticmethod
+    def _refuse_other_than_text(name: str, columns: tuple[pa.ChunkedArray, ...]) -> None:
+        for column, where in zip(columns, ("labels", "gold"), strict=True):
+            kind = Kind.MISSING if all_missing(column) else kind_of(column.type)
+            if kind not in (Kind.TEXT, Kind.MISSING) or _declared_category(column):
+                raise InputError(
+                    f"column {name!r} of {where} holds {kind.value}, not text: take it out of "
+                    "columns.text"
+                )
 
 
 def _shared(labels: Table, gold: Table, roles: set[str]) -> list[str]:
     return sorted((set(labels.column_names) & set(gold.column_names)) - roles)
 
 
-def _named(labels: Table, gold: Table, roles: set[str], config: CheckConfig) -> list[str]:
-    names = sorted(set(config.features or ()))
+def _named(
+    labels: Table, gold: Table, roles: set[str], names: Sequence[str], key: str
+) -> Sequence[str]:
+    """Return the names; refuse those that have a role or that a table does not have."""
     for name in names:
         if name in roles:
-            raise InputError(f"feature {name!r} already has another role: take it out of features")
+            raise InputError(f"feature {name!r} already has another role: take it out of {key}")
         for table, where in ((labels, "labels"), (gold, "gold")):
             if name not in table.column_names:
                 near = did_you_mean(name, set(table.column_names) - roles)
@@ -111,11 +197,11 @@ def _feature(
 ) -> Feature | None:
     """Return a column as a feature, None if it holds nothing; raise if it is not usable."""
     if _INDEX_NAME.fullmatch(name):
-        raise _UnusableError("is an exported row index")
+        raise UnusableError("is an exported row index")
     columns = (labels, gold)
     kinds = [Kind.MISSING if all_missing(column) else kind_of(column.type) for column in columns]
     if Kind.OTHER in kinds:
-        raise _UnusableError(f"holds {Kind.OTHER.value}")
+        raise UnusableError(f"holds {Kind.OTHER.value}")
     declared = any(_declared_category(column) for column in columns)
     if Kind.TEXT in kinds or declared:
         encoded = [as_names(column) for column in columns]
@@ -129,7 +215,7 @@ def _feature(
     if Kind.TEXT in held:
         return _category(name, encoded)
     if Kind.TIME in held:
-        messages.append(f"column {name!r} holds dates or times: used as a number of seconds")
+        messages.append(f"column {name!r} holds times or durations: used as a number of seconds")
     values = [
         np.full(len(column), np.nan)
         if kind is Kind.MISSING
@@ -138,7 +224,7 @@ def _feature(
     ]
     whole = all(pa.types.is_integer(column.type) for column in columns)
     if whole and (_counts_rows(values[0]) or _counts_rows(np.concatenate(values))):
-        raise _UnusableError("numbers the rows")
+        raise UnusableError("numbers the rows")
     return Feature(name, compact(values[0]), compact(values[1]))
 
 
@@ -183,11 +269,11 @@ def _category(name: str, encoded: list[pa.DictionaryArray]) -> Feature:
     distinct = len(pa.concat_arrays([column.dictionary for column in encoded]).unique())
     present = sum(len(column) - column.null_count for column in encoded)
     if distinct == present and present >= FEW_ROWS:
-        raise _UnusableError("holds a different text in every row")
+        raise UnusableError("holds a different text in every row")
     if distinct > max(MANY_LEVELS, present / 2):
-        raise _UnusableError(f"holds free text or names, {distinct} different in {present} rows")
+        raise UnusableError(f"holds free text or names, {distinct} different in {present} rows")
     if distinct > MANY_LEVELS and _mean_length(encoded) > LONG_TEXT:
-        raise _UnusableError(f"holds long free text, {distinct} different in {present} rows")
+        raise UnusableError(f"holds long free text, {distinct} different in {present} rows")
     levels, codes = unify(*encoded)
     small = [compact(own, n_levels=len(levels)) for own in codes]
     return Feature(name, small[0], small[1], tuple(levels.to_pylist()))
@@ -201,10 +287,3 @@ def _mean_length(encoded: list[pa.DictionaryArray]) -> float:
         total += int(lengths[used].sum()) if len(used) else 0
         rows += len(used)
     return total / rows if rows else 0.0
-
-
-def _is_constant(feature: Feature) -> bool:
-    # NaN differs from itself, so a number that is sometimes missing is no constant; that it is
-    # missing may matter. For categories -1 stands for missing and counts as a value.
-    first = feature.labels[0]
-    return bool((feature.labels == first).all() and (feature.gold == first).all())

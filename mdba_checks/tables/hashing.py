@@ -15,15 +15,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mdba_checks.arrays import FloatArray, IntArray
-from mdba_checks.tables.kinds import Kind, all_missing, kind_of, numbers
+from mdba_checks.tables.arrays import FloatArray, IntArray
+from mdba_checks.tables.blocks import Table, blocks, type_of
+from mdba_checks.tables.kinds import Kind, all_missing, is_vector, kind_of, numbers
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
 
 
-def content_hash(table: pa.Table) -> str:
-    """Return the hash of a table that came from `read_table`.
+def content_hash(table: Table) -> str:
+    """Return the hash of a table that came from `read_table` or `open_table`.
 
     Examples
     --------
@@ -38,7 +39,10 @@ def content_hash(table: pa.Table) -> str:
     for name in sorted(table.column_names):
         total.update(hashlib.blake2b(name.encode(), digest_size=16).digest())
         column = hashlib.blake2b(digest_size=16)
-        _add(column, table.column(name))
+        if is_vector(type_of(table, name)):
+            _add_vectors(column, table, name)
+        else:
+            _add(column, table.column(name))
         total.update(column.digest())
     return total.hexdigest()
 
@@ -94,6 +98,17 @@ def _add(digest: hashlib.blake2b, column: pa.ChunkedArray) -> None:
         digest.update(b"other")
         for value in column.to_pylist():
             digest.update(repr(value).encode())
+
+
+def _add_vectors(digest: hashlib.blake2b, table: Table, name: str) -> None:
+    """Add lists of numbers block by block: they may be the largest column by far."""
+    digest.update(b"vectors")
+    for block in blocks(table, [name]):
+        column = block.column(0).combine_chunks()
+        lengths = pc.fill_null(pc.list_value_length(column), -1).cast(pa.int64())
+        digest.update(lengths.to_numpy(zero_copy_only=False).data)
+        values = numbers(pa.chunked_array([pc.list_flatten(column)]))
+        digest.update((values + 0.0).data)
 
 
 def _add_text(digest: hashlib.blake2b, column: pa.ChunkedArray) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mdba_checks.arrays import FloatArray
+from mdba_checks.tables.arrays import FloatArray
 
 
 class Kind(Enum):
@@ -37,6 +37,20 @@ def kind_of(kind: pa.DataType) -> Kind:
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         return Kind.TEXT
     return Kind.OTHER
+
+
+def is_vector(kind: pa.DataType) -> bool:
+    """Return whether the cells of a column are lists of numbers.
+
+    Examples
+    --------
+    >>> is_vector(pa.list_(pa.float32(), 384)), is_vector(pa.list_(pa.string()))
+    (True, False)
+    """
+    types = pa.types
+    if not (types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)):
+        return False
+    return bool(types.is_integer(kind.value_type) or types.is_floating(kind.value_type))
 
 
 def all_missing(column: pa.ChunkedArray) -> bool:

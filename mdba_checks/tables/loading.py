@@ -8,14 +8,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from mdba_checks.arrays import FloatArray, IntArray
 from mdba_checks.config import CheckConfig
+from mdba_checks.tables.arrays import FloatArray, IntArray
+from mdba_checks.tables.blocks import Table
+from mdba_checks.tables.clusters import assign_clusters
 from mdba_checks.tables.encoding import Encoding, encode
-from mdba_checks.tables.features import Table, choose_features
+from mdba_checks.tables.features import choose_features
 from mdba_checks.tables.hashing import combined, content_hash, row_fingerprints
 from mdba_checks.tables.matrix import Matrix
 from mdba_checks.tables.parquet_files import LargeParquet
 from mdba_checks.tables.reading import Source, open_table, read_table
+from mdba_checks.tables.reduction import Answers
 from mdba_checks.tables.roles import (
     Roles,
     binary,
@@ -27,8 +30,12 @@ from mdba_checks.tables.roles import (
     weights,
 )
 from mdba_checks.tables.scratch import on_disk
+from mdba_checks.tables.shared_items import refuse_unequal_items
 from mdba_checks.tables.spelling import remarks
 from mdba_checks.tables.text import as_names, unify
+from mdba_checks.tables.text_models import TextModel, open_text_model
+
+NO_COHORT = "(no cohort)"  # of rows whose cohort is missing
 
 
 @dataclass(frozen=True)
@@ -43,6 +50,11 @@ class LabelRows:
         What the labeler decided, 0 or 1.
     item
         Codes of items, shared with gold; every row is its own item when there is no item column.
+    cluster
+        Codes of families of items, shared with gold; every item is its own when there is no cluster
+        column.
+    cohort
+        Codes into `Data.cohorts`; all zero without a cohort column.
     trees
         float32 (rows, features): numbers as they are, categories as codes, NaN missing.
     linear
@@ -51,14 +63,16 @@ class LabelRows:
     position
         Where the row stands in the input table.
     mark
-        A fingerprint of features and decision; the same in every table with the same
-        `Data.encoding.key`.
+        A fingerprint of the columns behind the features, and the decision; the same in every table
+        with the same `Data.encoding.key`.
     """
 
     labeler: IntArray
     group: IntArray
     decision: IntArray
     item: IntArray
+    cluster: IntArray
+    cohort: IntArray
     trees: Matrix
     linear: Matrix
     position: IntArray
@@ -89,6 +103,7 @@ class GoldRows:
     group: IntArray
     correct: IntArray
     item: IntArray
+    cluster: IntArray
     weight: FloatArray
     trees: FloatArray
     linear: FloatArray
@@ -105,7 +120,7 @@ class Data:
 
     Attributes
     ----------
-    labelers, groups, features
+    labelers, groups, features, cohorts
         Names, sorted; codes in `labels` and `gold` point into them.
     labeler_mark
         Per labeler, a fingerprint of their rows: where chance decides, it goes by this and not by
@@ -126,8 +141,8 @@ class Data:
         The name of the reference group, None for "everyone else".
     has_items
         Whether an item column tells which rows are about the same thing.
-    item_names
-        Item codes below its length point into it; None unless `load` was told to keep names.
+    has_clusters
+        Whether a cluster column tells which items of gold are alike.
     """
 
     labels: LabelRows
@@ -145,15 +160,23 @@ class Data:
     n_dropped: int
     reference: str | None = None
     has_items: bool = False
-    item_names: pa.StringArray | None = None
+    has_clusters: bool = False
+    cohorts: tuple[str, ...] = ()
 
 
 def load(
-    labels: Source, gold: Source, config: CheckConfig, *, keep_item_names: bool = False
+    labels: Source, gold: Source, config: CheckConfig, *, text_model: TextModel | None = None
 ) -> Data:
     """Read, validate and encode labels and gold.
 
-    Names of items take memory, so they are kept only where items must be known in another run.
+    Parameters
+    ----------
+    labels, gold
+        As for `read_table`.
+    config
+        Which columns play which role.
+    text_model
+        A function from texts to vectors, for free text; in place of `config.text_model`.
 
     Raises
     ------
@@ -176,6 +199,8 @@ def load(
     >>> data.labelers, data.groups, data.features, data.labels.trees.shape
     (('ann', 'bob'), ('m', 'w'), ('age',), (3, 1))
     """
+    if text_model is None and config.text_model is not None:
+        text_model = open_text_model(config.text_model)
     names = text_columns(config)
     how: dict[str, Any] = {"text_columns": names, "missing_values": config.missing_values}
     tables = [open_table(labels, **how), read_table(gold, **how)]
@@ -201,30 +226,52 @@ def load(
     check_gold(correct, config)
     for column, who in ((columns.labeler, labelers), (columns.group, groups)):
         messages += remarks(column, who, hide=config.pseudonymize)
-    item_names, items = _items(tables, roles, messages)
-    features, about = choose_features(tables[0], tables[1], roles.names, config, keep)
-    messages += about
+    items = _items(tables, roles, messages)
+    chosen = choose_features(
+        tables[0], tables[1], roles.names, config, Answers(decision, group[0]), keep, text_model
+    )
+    messages += chosen.messages
+    refuse_unequal_items(
+        tables,
+        items,
+        list(dict.fromkeys(feature.column for feature in chosen.features)),
+        roles,
+        hide=config.pseudonymize,
+    )
+    families = _cluster_columns(tables, roles)
+    cohort, cohorts = _cohorts(tables[0], columns.cohort)
     tables.clear()  # all that is needed is in arrays now, and the tables are large
     pa.default_memory_pool().release_unused()
 
     marks = (
-        row_fingerprints([*(f.labels for f in features), decision], len(decision)),
-        row_fingerprints([*(f.gold for f in features), correct, weight], len(correct)),
+        row_fingerprints([*(one for one, _ in chosen.identity), decision], len(decision)),
+        row_fingerprints([*(one for _, one in chosen.identity), correct, weight], len(correct)),
     )
     orders = (
         np.lexsort((group[0], marks[0], items[0], labeler)),
         np.lexsort((marks[1], items[1], group[1])),
     )
-    feature_names = tuple(feature.name for feature in features)
-    encoded = encode(features, (group[0], group[1]), orders, keep)
+    feature_names = tuple(dict.fromkeys(feature.column for feature in chosen.features))
+    chosen.identity.clear()
+    encoded = encode(chosen.features, (group[0], group[1]), orders, keep)
     messages += encoded.messages
     item = _numbered(items, orders)
+    cluster = item
+    if columns.cluster is not None:
+        ordered = [
+            None if column is None else column.take(pa.array(order))
+            for column, order in zip(families, orders, strict=True)
+        ]
+        cluster, about = assign_clusters(ordered, item, columns.cluster, hide=config.pseudonymize)
+        messages += about
     return Data(
         labels=LabelRows(
             labeler=labeler[orders[0]].astype(np.int32),
             group=group[0][orders[0]].astype(np.int16),
             decision=decision[orders[0]],
             item=item[0],
+            cluster=cluster[0],
+            cohort=cohort[orders[0]],
             trees=encoded.trees[0],
             linear=encoded.linear[0],
             position=kept[0][orders[0]],
@@ -234,6 +281,7 @@ def load(
             group=group[1][orders[1]].astype(np.int16),
             correct=correct[orders[1]],
             item=item[1],
+            cluster=cluster[1],
             weight=weight[orders[1]],
             trees=encoded.trees[1][:],
             linear=encoded.linear[1][:],
@@ -253,7 +301,8 @@ def load(
         n_dropped=n_dropped,
         reference=reference,
         has_items=roles.item is not None,
-        item_names=item_names if keep_item_names else None,
+        has_clusters=columns.cluster is not None,
+        cohorts=cohorts,
     )
 
 
@@ -279,16 +328,30 @@ def _names(table: Table, name: str) -> pa.DictionaryArray:
     return as_names(table.column(name))
 
 
-def _items(
-    tables: list[Table], roles: Roles, messages: list[str]
-) -> tuple[pa.StringArray, list[IntArray]]:
-    """Return item names and codes in row order, shared by the tables; -1 where there is no item."""
+def _cohorts(labels: Table, name: str | None) -> tuple[IntArray, tuple[str, ...]]:
+    """Return the cohorts of the rows and their names; rows without one are a cohort too."""
+    if name is None:
+        return np.zeros(labels.num_rows, dtype=np.int32), ()
+    names, (codes,) = unify(_names(labels, name))
+    cohorts = tuple(names.to_pylist())
+    if (codes < 0).any():
+        cohorts += (NO_COHORT,)
+    return np.where(codes < 0, len(cohorts) - 1, codes).astype(np.int32), cohorts
+
+
+def _cluster_columns(tables: list[Table], roles: Roles) -> list[pa.ChunkedArray | None]:
+    named = (roles.cluster, roles.columns.cluster)
+    return [table.column(name) if name else None for table, name in zip(tables, named, strict=True)]
+
+
+def _items(tables: list[Table], roles: Roles, messages: list[str]) -> list[IntArray]:
+    """Return item codes in row order, shared by the tables; -1 where there is no item."""
     codes: list[IntArray] = [np.full(table.num_rows, -1, dtype=np.int64) for table in tables]
     known = [(0, roles.item, "labels"), (1, roles.gold_item, "gold")]
     used = [(place, name, where) for place, name, where in known if name is not None]
     if not used:
-        return pa.array([], pa.string()), codes
-    names, unified = unify(*(_names(tables[place], name) for place, name, _ in used))
+        return codes
+    _, unified = unify(*(_names(tables[place], name) for place, name, _ in used))
     for (place, name, where), own in zip(used, unified, strict=True):
         codes[place] = own.astype(np.int64)
         alone = int((own < 0).sum())
@@ -297,7 +360,7 @@ def _items(
                 f"{where}: {alone} rows have no value in column {name!r}: each counts as an item "
                 "of its own"
             )
-    return names, codes
+    return codes
 
 
 def _numbered(items: list[IntArray], orders: tuple[IntArray, IntArray]) -> list[IntArray]:

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike
 
-from mdba_checks.arrays import FloatArray, IntArray
+from mdba_checks.tables.arrays import FloatArray, IntArray
 
 Column: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Chosen: TypeAlias = slice | IntArray
@@ -119,7 +119,6 @@ class Matrix:
     columns: tuple[Column, ...]  # one per feature
     recipes: tuple[tuple[int, Recipe], ...]  # which feature, and what becomes of it
     dtype: DTypeLike
-    moved: tuple[FloatArray, FloatArray] | None = None  # times, plus: afterwards
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -142,9 +141,6 @@ class Matrix:
                 end = begin + recipe.width
                 recipe.fill(block[:, begin:end], columns[feature][first : first + len(block)])
                 begin = end
-        if self.moved is not None:
-            matrix *= self.moved[0]
-            matrix += self.moved[1]
         return matrix
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> FloatArray:
@@ -154,10 +150,6 @@ class Matrix:
     def take(self, rows: Chosen) -> Matrix:
         """Return some rows without encoding them."""
         return replace(self, columns=tuple(column[rows] for column in self.columns))
-
-    def then(self, factor: FloatArray, shift: FloatArray) -> Matrix:
-        """Return the matrix with its columns times `factor` plus `shift`."""
-        return replace(self, moved=(factor, shift))
 
 
 def compact(values: Column, n_levels: int | None = None) -> Column:

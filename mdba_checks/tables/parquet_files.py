@@ -7,18 +7,20 @@ at a time when somebody asks for them: Parquet keeps columns apart, so nothing e
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mdba_checks.arrays import IntArray
 from mdba_checks.errors import InputError
-from mdba_checks.memory import left
+from mdba_checks.tables.arrays import IntArray
 from mdba_checks.tables.database import first_line
+from mdba_checks.tables.memory import left
 
 # A table may take this share of the memory that is left; its columns, sorted and compact, take as
 # much again at most, and so do the models.
@@ -39,6 +41,8 @@ class LargeParquet:
     path: Path
     column_names: list[str]
     num_rows: int
+    types: Mapping[str, pa.DataType]
+    sizes: Mapping[str, int]  # bytes before compression
     understood: Callable[[str, pa.ChunkedArray], pa.ChunkedArray]
     rows: IntArray | None = None  # those that were taken; None for all
 
@@ -47,21 +51,57 @@ class LargeParquet:
         cls, path: Path, understood: Callable[[str, pa.ChunkedArray], pa.ChunkedArray]
     ) -> LargeParquet | None:
         """Return a table, or None when it is small enough to be read at once."""
-        names: dict[str, None] = {}
+        types: dict[str, pa.DataType] = {}
+        sizes: Counter[str] = Counter()
         num_rows = 0
         for part, keys in _parts(path):
             with _opened(part) as file:
                 num_rows += file.metadata.num_rows
-                names |= dict.fromkeys([*_columns(file), *keys])
-        if num_rows * len(names) * _CELL_BYTES <= LARGE_SHARE * left():
+                sizes += _sizes(file)
+                own = {name: file.schema_arrow.field(name).type for name in _columns(file)}
+                # A part may have nothing but gaps in a column; then another one knows its type.
+                for name, kind in {**dict.fromkeys(keys, pa.string()), **own}.items():
+                    if pa.types.is_null(types.get(name, pa.null())):
+                        types[name] = kind
+        if max(num_rows * len(types) * _CELL_BYTES, sizes.total()) <= LARGE_SHARE * left():
             return None
-        return cls(path, list(names), num_rows, understood)
+        return cls(path, list(types), num_rows, types, sizes, understood)
 
     def column(self, name: str) -> pa.ChunkedArray:
         """Read one column."""
+        self._refuse_too_large(name)
         tables = [_part(part, keys, only=name) for part, keys in _parts(self.path)]
         column = self.understood(name, _together(tables, self.path).column(name))
         return column if self.rows is None else column.take(pa.array(self.rows))
+
+    def parts(self, names: Sequence[str], most_rows: int) -> Iterator[pa.Table]:
+        """Read some columns, a few rows at a time."""
+        begin = 0
+        for part, keys in _parts(self.path):
+            with _opened(part) as file:
+                own = set(_columns(file))
+                for batch in file.iter_batches(most_rows, columns=[n for n in names if n in own]):
+                    columns = {
+                        name: batch.column(name)
+                        if name in own
+                        else pa.repeat(pa.scalar(keys.get(name), self.types[name]), batch.num_rows)
+                        for name in names
+                    }
+                    table, end = pa.table(columns), begin + batch.num_rows
+                    if self.rows is not None:
+                        here = slice(*np.searchsorted(self.rows, (begin, end)))
+                        table = table.take(pa.array(self.rows[here] - begin))
+                    yield table
+                    begin = end
+
+    def _refuse_too_large(self, name: str) -> None:
+        size, free = self.sizes[name], left()
+        if size > free:
+            raise InputError(
+                f"column {name!r} of {self.path} takes {size / 1e9:.1f} GB by itself, and "
+                f"{free / 1e9:.1f} GB of memory are left: leave it out of the file, or check on a "
+                "larger machine"
+            )
 
     def take(self, rows: pa.Array) -> LargeParquet:
         """Return some of the rows."""
@@ -109,6 +149,17 @@ def _opened(part: Path) -> Iterator[pq.ParquetFile]:
             yield file
     except (pa.ArrowException, OSError, ValueError) as error:  # of a folder, name the very part
         raise InputError(f"cannot read {part}: {first_line(error)}") from None
+
+
+def _sizes(file: pq.ParquetFile) -> Counter[str]:
+    """Return how many bytes each column takes, before compression."""
+    found: Counter[str] = Counter()
+    for group in range(file.metadata.num_row_groups):
+        columns = file.metadata.row_group(group)
+        for place in range(columns.num_columns):
+            column = columns.column(place)
+            found[column.path_in_schema.partition(".")[0]] += column.total_uncompressed_size
+    return found
 
 
 def _columns(file: pq.ParquetFile) -> list[str]:

@@ -198,7 +198,7 @@ def _from_series(series: pd.Series[Any]) -> pa.ChunkedArray:
     except OverflowError:  # integers beyond 64 bits
         column = pa.array(series.astype("float64"), from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError):  # a type that Arrow has no name for
-        column = _spelled(series)
+        column = _vectors(series)
     return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
 
 
@@ -210,6 +210,17 @@ def _is_mixed(series: pd.Series[Any]) -> bool:
     if kinds & {list, tuple, dict, set, np.ndarray}:
         return False
     return bool in kinds or not all(issubclass(kind, Number) for kind in kinds)
+
+
+def _vectors(series: pd.Series[Any]) -> pa.Array:
+    """Return arrays of several types as lists, and everything else spelled out."""
+    if not any(isinstance(value, np.ndarray) for value in series):
+        return _spelled(series)
+    lists = [value.tolist() if isinstance(value, np.ndarray) else value for value in series]
+    try:
+        return pa.array(lists, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError):
+        return _spelled(series)
 
 
 def _spelled(series: pd.Series[Any]) -> pa.Array:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from mdba_checks.arrays import FloatArray, IntArray
 from mdba_checks.config import CheckConfig, Columns
 from mdba_checks.errors import InputError, did_you_mean
+from mdba_checks.tables.arrays import FloatArray, IntArray
 from mdba_checks.tables.kinds import Kind, kind_of, numbers
 from mdba_checks.tables.text import canonical, match_name
 
@@ -27,6 +27,8 @@ _FLAGS = {
     "group": " (--group)",
     "gold": " (--gold-label)",
     "item": " (--item)",
+    "cluster": " (--cluster-column)",
+    "cohort": " (--cohort)",
 }
 _BINARY = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
 _SHOWN = 5
@@ -42,6 +44,7 @@ class Roles:
     columns: Columns
     item: str | None
     gold_item: str | None
+    cluster: str | None = None  # in the labels; gold has the column whenever one is named
 
     @property
     def in_labels(self) -> tuple[str, ...]:
@@ -57,14 +60,16 @@ class Roles:
     @property
     def names(self) -> set[str]:
         """Every column name that has a role and therefore is not a feature."""
-        return {*self.in_labels, *self.in_gold, *([self.item] if self.item else [])}
+        others = (self.item, self.columns.cluster, self.columns.cohort)
+        return {*self.in_labels, *self.in_gold, *(name for name in others if name)}
 
 
 def text_columns(config: CheckConfig) -> set[str]:
     """Return the columns that hold names in either table."""
     columns = config.columns
     names = {columns.labeler, columns.label, columns.group, columns.gold}
-    return names | {_item_name(config)} - {""}
+    others = {_item_name(config), columns.cluster or "", columns.cohort or ""}
+    return names | others - {""}
 
 
 def _item_name(config: CheckConfig) -> str:
@@ -77,17 +82,21 @@ def find_roles(labels: pa.Table, gold: pa.Table, config: CheckConfig) -> Roles:
     columns = config.columns
     item = _item_name(config)
     in_use = item if columns.item or item in labels.column_names else None
-    roles = Roles(columns, in_use, in_use if in_use in gold.column_names else None)
+    cluster = columns.cluster if columns.cluster in labels.column_names else None
+    roles = Roles(columns, in_use, in_use if in_use in gold.column_names else None, cluster)
     wanted_labels = {
         "labeler": columns.labeler,
         "label": columns.label,
         "group": columns.group,
         "item": roles.item,
+        "cluster": roles.cluster,
+        "cohort": columns.cohort,
     }
     wanted_gold = {
         "group": columns.group,
         "gold": columns.gold,
         "item": roles.gold_item,
+        "cluster": columns.cluster,
         "gold_weight": columns.gold_weight,
     }
     for table, where, wanted in ((labels, "labels", wanted_labels), (gold, "gold", wanted_gold)):

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mdba_checks.arrays import IntArray
+from mdba_checks.tables.arrays import IntArray
 
 # Integers are exact in a double up to here; beyond it "1e300" is more honest than 301 digits.
 _EXACT = 2**53

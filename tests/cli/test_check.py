@@ -120,7 +120,7 @@ def test_every_flag_reaches_the_setting_it_names(mdba, files, tables):
     assert record["data"]["features"] == ["education", "test_score"]
     options = {word for word in mdba("check", "--help").out.split() if word.startswith("--")}
     others = {"--gold", "--config", "--json", "--report", "--all", "--force", "--quiet", "--debug"}
-    others |= {"--help", "--output", "--mapping", "--store", "--format", "--junit", "--cluster"}
+    others |= {"--help", "--output", "--mapping", "--history", "--format", "--junit", "--cluster"}
     assert options - others == {*flags, "--features", "--drop-missing", "--pseudonymize"}
 
 
@@ -271,7 +271,7 @@ def test_no_command_at_all_shows_the_help_and_is_bad_usage(mdba):
 
 
 @pytest.mark.parametrize(
-    "command", ["check", "demo", "plan", "reproduce", "simulate", "trend", "validate", "verify"]
+    "command", ["check", "demo", "plan", "simulate", "trend", "validate", "verify"]
 )
 def test_the_help_of_every_command_has_examples(mdba, command):
     run = mdba(command, "--help")

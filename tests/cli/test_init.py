@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 import yaml
 
+from mdba_checks.cli.setup import PROJECT_FILES, Column, look_at, suggest
 from mdba_checks.config import CheckConfig
-from mdba_checks.init import PROJECT_FILES, Column, look_at, suggest
-from mdba_checks.tables.kinds import Kind
+from mdba_checks.tables import Kind
 
 ROOT = Path(__file__).parents[2]
 ODD = {
@@ -94,7 +94,7 @@ def test_the_suite_checks_the_same_columns(hiring, mdba):
 
 
 def test_the_flow_is_the_flow_of_this_repository():
-    template = ROOT / "mdba_checks/init/templates/label_bias_gate.py.txt"
+    template = ROOT / "mdba_checks/cli/setup/templates/label_bias_gate.py.txt"
     flow = ROOT / "flows/label_bias_gate.py"
     assert template.read_text() == flow.read_text(), f"cp {flow} {template}"
 
@@ -103,7 +103,7 @@ def test_the_deployment_names_the_flow_and_the_tables(hiring, mdba):
     mdba("init", "--quiet")
     (deployment,) = yaml.safe_load(Path("prefect.yaml").read_text())["deployments"]
     file, _, name = deployment["entrypoint"].partition(":")
-    assert f"def {name}(" in Path(file).read_text()
+    assert f"import {name}\n" in Path(file).read_text()
     named = deployment["parameters"]
     assert (named["labels"], named["gold"]) == ("labels.csv", "gold.csv")
     assert Path(named["config"]).exists()

@@ -15,8 +15,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+from mdba_checks import Blocked
 from mdba_checks.config import CheckConfig
 
 PATH = Path(__file__).parents[2] / "README.md"
@@ -38,12 +40,14 @@ def demo_folder(tmp_path_factory) -> Path:
 
     folder = tmp_path_factory.mktemp("readme")
     (folder / "mdba-demo").mkdir()
-    demo._write(folder / "mdba-demo", seed=0)
+    demo._write(folder / "mdba-demo", seed=0, mode="block")
     return folder
 
 
 def findings(text: str) -> dict[str, str]:
-    found = re.findall(r"^(\w+) +women .*?(biased|inconclusive|fair)$", text, re.MULTILINE)
+    found = re.findall(
+        r"^(\w+) +women .*?(biased|inconclusive|borderline|fair)$", text, re.MULTILINE
+    )
     return dict(found)
 
 
@@ -53,6 +57,37 @@ def test_the_python_example_runs_and_stops_training(demo_folder, monkeypatch, ca
     with pytest.raises(SystemExit, match="3 labelers biased beyond"):
         exec(code, {})  # noqa: S102  our own README
     assert "Ada" in capsys.readouterr().out
+
+
+# Whose decisions the README's own example may train on, by the mode in the demo's settings.
+TRAINED_ON = {
+    "block": None,
+    "annotate": {"Ada", "Ben", "Cleo", "Dev", "Eli", "Fay", "Gus", "Hana"},
+    "quarantine": {"Ben", "Dev", "Fay", "Gus", "Hana"},
+}
+
+
+@pytest.mark.parametrize("mode", TRAINED_ON)
+def test_the_gate_of_the_readme_trains_on_the_rows_it_may(demo_folder, monkeypatch, mode):
+    monkeypatch.chdir(demo_folder)
+    settings = Path("mdba-demo/mdba.yaml")
+    before = settings.read_text(encoding="utf-8")
+    settings.write_text(re.sub(r"mode: \w+", f"mode: {mode}", before), encoding="utf-8")
+    trained: list[pd.DataFrame] = []
+    code = compile(block("python", "train("), "README.md", "exec")
+    try:
+        if TRAINED_ON[mode] is None:
+            with pytest.raises(Blocked, match="3 labelers biased beyond"):
+                exec(code, {"train": trained.append})  # noqa: S102  our own README
+            assert trained == []
+            return
+        exec(code, {"train": trained.append})  # noqa: S102  our own README
+    finally:
+        settings.write_text(before, encoding="utf-8")
+    labels = pd.read_csv("mdba-demo/labels.csv")
+    (table,) = trained
+    assert set(table["labeler"]) == TRAINED_ON[mode]
+    assert len(table) == labels["labeler"].isin(TRAINED_ON[mode]).sum()
 
 
 def test_the_demo_in_the_readme_is_the_demo(demo_folder, mdba, monkeypatch):

@@ -24,8 +24,8 @@ FENCED = re.compile(r"^```(?:text|bash|console|sh|yaml)?\n(.*?)^```", re.MULTILI
 INDENTED = re.compile(r"(?:^ {4}.*\n)+", re.MULTILINE)
 TYPED = re.compile(r"^ *(?:\$ |- |entry: )?(mdba (?!:)[a-z].*)$", re.MULTILINE)
 LABLE = "mdba check mdba-demo/labels.csv --gold mdba-demo/gold.csv --label lable"
-# Parsed, but run elsewhere (tests/cli/test_readme.py, tests/reproduction) or meant to fail.
-NOT_RUN = ("mdba demo", "mdba reproduce", LABLE)
+# Parsed, but run elsewhere (tests/cli/test_readme.py) or meant to fail.
+NOT_RUN = ("mdba demo", LABLE)
 WORDS = {"[OPTIONS]", "LABELS", "COMMAND", "…"}
 
 

@@ -1,6 +1,6 @@
 """Examples run as they are, and find what was put into their data.
 
-Those for Great Expectations and for corrected labels are run beside the tests of their rooms.
+Those for Great Expectations and for corrected labels are run beside the tests of their packages.
 """
 
 from __future__ import annotations

@@ -32,7 +32,8 @@ def test_every_field_of_the_rule_is_written_though_it_has_its_default_value(kind
     assert set(written) == set(RULE_FIELDS)
     assert written["max_gap"] == 0.1
     assert written["confidence"] == 0.9
-    assert written["on_inconclusive"] == "block"
+    assert (written["mode"], written["on_inconclusive"]) == ("block", None)
+    assert written["max_undecided"] == 0.1
     assert written["correction"] == "holm"
     assert written["estimator"] == "mdba_dr"
     assert written["seed"] == 0
@@ -65,6 +66,10 @@ def test_all_fields_survive_a_suite_file():
         "reference_group": 0,
         "positive_label": "yes",
         "max_gap": 0.25,
+        "margin": 0.01,
+        "max_gap_overall": 0.2,
+        "max_undecided": 0.3,
+        "mode": "quarantine",
         "confidence": 0.95,
         "estimator": "mdba",
         "correction": "bh",

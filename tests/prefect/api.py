@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +16,6 @@ from prefect.events import emit_event
 from mdba_checks.simulation import simulate
 
 ROOT = Path(__file__).parents[2]
-# As Prefect does when it loads a flow: the files of flows/ import each other by their own names.
-sys.path.insert(0, str(ROOT / "flows"))
 
 
 @dataclass(frozen=True)

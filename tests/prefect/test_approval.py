@@ -14,10 +14,8 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter
 from prefect.flow_runs import resume_flow_run
 
+from mdba_checks.prefect import gated_training, label_bias_gate
 from tests.prefect.api import artifacts, config, events, task_states, until
-
-from label_bias_gate import label_bias_gate  # isort: skip  (tests.prefect.api knows where it is)
-from gated_training import gated_training  # isort: skip
 
 pytestmark = pytest.mark.usefixtures("server")
 
@@ -59,8 +57,8 @@ class TestAPersonDecides:
         state, run_id, out, before = approve(
             config(on_block="approve", approval_timeout=120), tables, tmp_path, "release"
         )
-        assert (state.type.value, state.name) == ("COMPLETED", "Passed")
-        assert state.message.startswith("passed by Ann: the pilot needs them.")
+        assert (state.type.value, state.name) == ("COMPLETED", "Annotated")
+        assert state.message.startswith("release by Ann, ")
         assert "for 2 minutes from now" in before
         page = artifacts(run_id)["mdba-verdict-labels"]
         assert "**release**, by Ann: the pilot needs them" in page
@@ -68,10 +66,13 @@ class TestAPersonDecides:
         record = json.loads((tmp_path / "out.parquet.mdba.json").read_text())
         assert "release by Ann" in record["reasons"][0]
         assert "the verdict was block" in record["reasons"][0]
-        assert record["verdict"] == "pass"
+        # What a person released never looks like a pass.
+        assert record["verdict"] == "annotate"
+        said = {key: record["approval"][key] for key in ("decision", "name", "reason", "verdict")}
+        assert said == {"decision": "release", **ANN, "verdict": "block"}
         assert len(pd.read_parquet(out)) == len(pd.read_parquet(tables.labels))
         (event,) = events(run_id)
-        assert event["event"] == "mdba.gate.passed"
+        assert event["event"] == "mdba.gate.annotated"
         assert event["payload"]["approval"]["name"] == "Ann"
 
     def test_quarantine_removes_the_biased_labeler(self, tables, tmp_path):
@@ -86,7 +87,7 @@ class TestAPersonDecides:
             config(on_block="approve", approval_timeout=120), tables, tmp_path, "block"
         )
         assert (state.type.value, state.name) == ("FAILED", "Blocked")
-        assert state.message.startswith("blocked by Ann")
+        assert state.message.startswith("block by Ann")
         assert not out.exists()
         assert "**block**, by Ann" in artifacts(run_id)["mdba-verdict-labels"]
 

@@ -23,7 +23,7 @@ from prefect.flow_runs import resume_flow_run
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Scheduled
 
-from mdba_checks.sidecar import verify
+from mdba_checks.outputs import verify
 from tests.prefect.api import ROOT, artifacts, config, find_events, make_tables, until
 
 pytestmark = pytest.mark.slow
@@ -202,13 +202,14 @@ def test_a_suspended_run_goes_on_when_a_person_releases_the_data_it_saw(project)
     assert not out.exists()
     # Asked again, the person decides about the new ones.
     resume_flow_run(run_id, run_input={"decision": "release", **ANN})
-    assert final(run_id).name == "Passed"
+    assert final(run_id).name == "Annotated"
     assert len(pd.read_parquet(out)) == len(frame) - 100
     assert "**release**, by Ann" in artifacts(run_id)["mdba-verdict-changing"]
     record = json.loads(Path(f"{out}.mdba.json").read_text())
-    assert "release by Ann" in record["reasons"][0]
-    assert until(lambda: gate_events(run_id)) == ["mdba.gate.passed"]
+    assert record["approval"]["name"] == "Ann"
+    assert until(lambda: gate_events(run_id)) == ["mdba.gate.annotated"]
     until(lambda: len(training_runs()) == before + 1)
+    assert [each.parameters["target"] for each in training_runs()].count("corrected") == 1
 
 
 def test_a_suspended_run_that_nobody_decides_fails(project):

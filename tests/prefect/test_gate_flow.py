@@ -11,12 +11,11 @@ from prefect import flow
 from prefect.exceptions import FailedRun
 
 from mdba_checks import CheckConfig, assess, gate
-from mdba_checks.annotate import write_annotated
-from mdba_checks.sidecar import verify
+from mdba_checks.outputs import verify
+from mdba_checks.prefect import label_bias_gate
 from mdba_checks.simulation import simulate
+from tests.helpers import write_annotated
 from tests.prefect.api import artifacts, config, events, make_tables, task_states
-
-from label_bias_gate import label_bias_gate  # isort: skip  (tests.prefect.api knows where it is)
 
 pytestmark = pytest.mark.usefixtures("server")
 
@@ -53,8 +52,6 @@ class TestEachPolicyEndsInItsState:
         out = pd.read_parquet(tmp_path / "out.parquet")
         assert len(out) == len(pd.read_parquet(tables.labels))
         assert set(out.loc[out["labeler"] == "L1", "mdba_finding"]) == {"biased"}
-        # Fits of earlier runs may have been used, and whoever repeats the check is told so.
-        assert verify(tmp_path / "out.parquet").record["origin"]["store"]
         assert [event["event"] for event in events(run_id)] == ["mdba.gate.annotated"]
 
     def test_quarantine_keeps_all_rows_but_those_of_the_biased(self, tables, tmp_path):
@@ -67,20 +64,20 @@ class TestEachPolicyEndsInItsState:
         assert len(kept) + len(removed) == len(labels)
         assert [event["event"] for event in events(run_id)] == ["mdba.gate.quarantined"]
 
-    def test_what_cannot_be_decided_is_blocked_under_its_own_event(
+    def test_what_cannot_be_decided_has_a_state_and_an_event_of_its_own(
         self, tables, undecided_at, tmp_path
     ):
-        settings = config(max_gap=undecided_at)
+        settings = config(max_gap=undecided_at, margin=0)
         state, run_id = run(tables, settings, str(tmp_path / "out.parquet"))
-        assert (state.type.value, state.name) == ("FAILED", "Blocked")
+        assert (state.type.value, state.name) == ("FAILED", "Undecided")
         assert "undecided" in state.message
-        assert [event["event"] for event in events(run_id)] == ["mdba.gate.inconclusive"]
+        assert [event["event"] for event in events(run_id)] == ["mdba.gate.undecided"]
 
     def test_doubt_that_the_policy_accepts_passes(self, tables, undecided_at):
-        state, _ = run(tables, config(max_gap=undecided_at, on_inconclusive="pass"))
+        state, _ = run(tables, config(max_gap=undecided_at, margin=0, on_inconclusive="pass"))
         assert state.name == "Passed"
 
-    def test_a_rest_that_is_still_biased_is_blocked_and_not_written(self, tmp_path):
+    def test_a_rest_of_nobody_is_undecided_and_not_written(self, tmp_path):
         # Every labeler is biased: without them nothing is left.
         made = simulate(n_items=3_000, n_labelers=2, tprs=[0.5, 0.5], seed=3)
         made.labels.to_parquet(tmp_path / "labels.parquet")
@@ -93,11 +90,12 @@ class TestEachPolicyEndsInItsState:
             str(out),
             return_state=True,
         )
-        assert (state.type.value, state.name) == ("FAILED", "Blocked")
+        assert (state.type.value, state.name) == ("FAILED", "Undecided")
         assert "nothing is left" in state.message
         assert not out.exists()
         page = artifacts(state.state_details.flow_run_id)["mdba-verdict-labels"]
-        assert page.startswith("# Blocked: without biased labelers: inconclusive")
+        assert page.startswith("# Undecided: ")
+        assert "nothing is left" in page
 
     def test_buckets_on_dask_end_in_the_same_state(self, tables, tmp_path):
         settings = {**config(), "seed": 77, "jobs": 2}  # not in the cache
@@ -129,8 +127,8 @@ class TestWhatGoesWrongIsNeverAVerdict:
         assert "Did you mean 'max_gap'?" in state.message
         assert task_states(run_id) == {}
 
-    def test_quarantine_without_an_output_is_refused(self, tables):
-        state, _ = run(tables, config(mode="quarantine"))
+    def test_approval_without_an_output_is_refused(self, tables):
+        state, _ = run(tables, config(on_block="approve"))
         assert "give an output" in state.message
 
     def test_another_file_in_the_place_of_the_output_is_not_replaced(self, tables, tmp_path):
@@ -163,7 +161,7 @@ class TestWhatPeopleSee:
         assert len(rows) == 4
 
     def test_open_cases_come_with_a_plan(self, tables, undecided_at):
-        _, run_id = run(tables, config(max_gap=undecided_at))
+        _, run_id = run(tables, config(max_gap=undecided_at, margin=0))
         assert "What would settle" in artifacts(run_id)["mdba-plan-labels"]
 
 

@@ -11,12 +11,11 @@ import xgboost
 from prefect import flow
 
 from mdba_checks import CheckConfig, assess, gate
-from mdba_checks.annotate import write_annotated
 from mdba_checks.errors import InputError
-from mdba_checks.sidecar import sidecar_path
+from mdba_checks.outputs import sidecar_path
+from mdba_checks.prefect import gated_training, train_model
+from tests.helpers import write_annotated
 from tests.prefect.api import Tables, artifacts, children, config, task_states
-
-from gated_training import gated_training, train_model  # isort: skip  (tests.prefect.api knows where it is)
 
 pytestmark = pytest.mark.usefixtures("server")
 
@@ -99,8 +98,8 @@ class TestTrainingDoesNotRun:
         assert not training_ran(run_id)
 
     def test_after_an_inconclusive_verdict(self, tables, undecided_at, tmp_path):
-        state, run_id = run(tables, config(max_gap=undecided_at), tmp_path)
-        assert (state.type.value, state.name) == ("FAILED", "Blocked")
+        state, run_id = run(tables, config(max_gap=undecided_at, margin=0), tmp_path)
+        assert (state.type.value, state.name) == ("FAILED", "Undecided")
         assert not training_ran(run_id)
 
     def test_when_an_estimate_is_nan(self, tables, tmp_path):
@@ -112,7 +111,7 @@ class TestTrainingDoesNotRun:
         settings = CheckConfig.from_mapping(config(max_gap=1.0))
         assert assess(labels, gold, settings).gaps["gap"].isna().sum() == 1
         state, run_id = run(Tables(tmp_path), config(max_gap=1.0), tmp_path, gold=tables.gold)
-        assert (state.type.value, state.name) == ("FAILED", "Blocked")
+        assert (state.type.value, state.name) == ("FAILED", "Undecided")
         assert "1 labeler undecided" in state.message
         assert not training_ran(run_id)
 
@@ -173,12 +172,10 @@ class TestOnlyTheGateReleases:
     def test_a_verdict_rewritten_by_hand_is_refused(self, tables, tmp_path):
         settings = CheckConfig.from_mapping(config())
         assessment = assess(tables.labels, tables.gold, settings)
-        path = tmp_path / "blocked.csv"
+        path = tmp_path / "annotated.csv"
         write_annotated(tables.labels, assessment, gate(assessment), path)
-        state, run_id = train_on(path, tables)
-        assert "its verdict is 'block'" in state.message
-        assert not training_ran(run_id)
         record = json.loads(sidecar_path(path).read_text())
+        assert record["verdict"] == "annotate"
         sidecar_path(path).write_text(json.dumps({**record, "verdict": "pass"}))
         state, run_id = train_on(path, tables)
         assert state.is_failed()

@@ -1,4 +1,4 @@
-"""Load: many checks at once, on one store and on one Prefect server.
+"""Load: many checks at once, with one history and on one Prefect server.
 
     python -m tests.reliability.load                          # 50 of each, as in `make faults`
     python -m tests.reliability.load --checks 8 --flows 0 --json
@@ -28,8 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from mdba_checks import CheckConfig, assess, gate
-from mdba_checks.record import parse_record, to_record
-from mdba_checks.sidecar import sidecar_path, verify
+from mdba_checks.outputs import parse_record, sidecar_path, to_record, verify
 from mdba_checks.simulation import simulate
 
 ROOT = Path(__file__).parents[2]
@@ -88,7 +87,7 @@ class Tables:
         return self.folder / "out.parquet"
 
     def alone(self) -> dict[str, Any]:
-        """Return the record of the same check, made by itself and without a store."""
+        """Return the record of the same check, made by itself."""
         found = assess(self.labels, self.gold, CheckConfig.from_mapping(CONFIG))
         return to_record(found, gate(found))
 
@@ -104,7 +103,7 @@ class Tables:
         )
 
 
-# --- Checks on one store --------------------------------------------------------------------------
+# --- Checks with one history ----------------------------------------------------------------------
 
 
 def checks(folder: Path, count: int) -> Load:
@@ -115,7 +114,7 @@ def checks(folder: Path, count: int) -> Load:
     began = time.perf_counter()
     started = [
         subprocess.Popen(
-            _command(each, settings, folder / "store"),
+            _command(each, settings, folder / "history"),
             env={**os.environ, "PYTHONPATH": str(ROOT)},
         )
         for each in tables
@@ -134,14 +133,14 @@ def checks(folder: Path, count: int) -> Load:
             lost += 1
         elif not each.is_mine(parse_record(written.read_bytes())):
             mixed_up += 1
-    remembered = [parse_record(each.read_bytes()) for each in (folder / "store/history").iterdir()]
+    remembered = [parse_record(each.read_bytes()) for each in (folder / "history").iterdir()]
     lost += count - len({each["data"]["labels_hash"] for each in remembered})
-    return Load("checks on one store", count, lost, mixed_up, round(seconds, 1), peak >> 10)
+    return Load("checks with one history", count, lost, mixed_up, round(seconds, 1), peak >> 10)
 
 
-def _command(tables: Tables, settings: Path, store: Path) -> list[str]:
+def _command(tables: Tables, settings: Path, history: Path) -> list[str]:
     asked = [sys.executable, "-W", "ignore", "-m", "mdba_checks", "check", tables.labels, "--quiet"]
-    asked += ["--gold", tables.gold, "--config", str(settings), "--store", str(store)]
+    asked += ["--gold", tables.gold, "--config", str(settings), "--history", str(history)]
     return [*asked, "--output", str(tables.output), "--json", str(tables.folder / "check.json")]
 
 

@@ -6,9 +6,7 @@ a few through the gate itself.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -20,14 +18,9 @@ from prefect.settings import PREFECT_LOCAL_STORAGE_PATH, temporary_settings
 from prefect.states import State
 from prefect.testing.utilities import prefect_test_harness
 
-from mdba_checks.tasks import assess_labels, decide, fingerprint
+from mdba_checks.prefect import assess_labels, decide, fingerprint, label_bias_gate
 from tests.reliability.base import Case, Entry, Refused, Unaffected, at_most, snapshot
 from tests.reliability.catalogue import ENTRIES
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "flows"))
-
-from label_bias_gate import label_bias_gate  # isort: skip
-
 
 THROUGH_THE_GATE = (
     "half a gzip file",

@@ -14,11 +14,10 @@ from pathlib import Path
 import pytest
 
 from mdba_checks import CheckConfig, Policy, assess, gate
-from mdba_checks.annotate import write_annotated
 from mdba_checks.errors import InputError
-from mdba_checks.quarantine import quarantine
-from mdba_checks.record import parse_record, to_json, to_record
+from mdba_checks.outputs import parse_record, quarantine, to_json, to_record
 from mdba_checks.simulation import simulate
+from tests.helpers import write_annotated
 from tests.reliability.faults.bench import (
     Bench,
     Ended,
@@ -111,10 +110,10 @@ class TestTheQuestionsCanBeAnsweredWithYes:
         (out / name).write_bytes(content[: len(content) // 2])
         assert name in half_a_file(out)
 
-    def test_half_an_entry_of_a_store_is_lost(self, out):
-        (out / "store").mkdir()
-        (out / "store" / "pool").write_bytes(b"mdba-st1 and nothing else")
-        assert half_a_file(out) == "pool in the store is not whole"
+    def test_half_a_record_in_the_history_is_lost(self, out):
+        (out / "history").mkdir()
+        (out / "history" / "check.json").write_bytes(b'{"verdict": ')
+        assert half_a_file(out) == "check.json in the history is not whole"
 
     @pytest.mark.parametrize("code", [0, 3])
     def test_another_verdict_is_let_through(self, out, tmp_path_factory, code):

@@ -12,8 +12,7 @@ from contextvars import copy_context
 
 import pytest
 
-from mdba_checks.record import parse_record
-from mdba_checks.sidecar import sidecar_path
+from mdba_checks.outputs import parse_record, sidecar_path
 from tests.reliability.load import CONFIG, Tables, checks
 
 pytestmark = [
@@ -24,7 +23,7 @@ pytestmark = [
 AT_ONCE = 4
 
 
-def test_checks_that_share_a_store_give_what_each_gives_alone(tmp_path):
+def test_checks_that_share_a_history_give_what_each_gives_alone(tmp_path):
     found = checks(tmp_path, AT_ONCE)
     assert (found.runs, found.lost, found.mixed_up) == (AT_ONCE, 0, 0)
     # Two thirds of it are libraries. Linux counts from what the process that starts a check has.
@@ -42,9 +41,7 @@ def test_runs_on_one_server_give_what_each_gives_alone(tmp_path):
     from prefect.settings import PREFECT_LOCAL_STORAGE_PATH, temporary_settings
     from prefect.testing.utilities import prefect_test_harness
 
-    import tests.prefect.api  # noqa: F401  (it knows where the flows are)
-
-    from label_bias_gate import label_bias_gate  # isort: skip
+    from mdba_checks.prefect import label_bias_gate
 
     tables = [Tables.make(tmp_path / f"flow-{number}", number) for number in range(AT_ONCE)]
     storage = {PREFECT_LOCAL_STORAGE_PATH: tmp_path / "storage"}

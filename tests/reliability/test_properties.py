@@ -1,9 +1,9 @@
 """What must not matter does not matter, and what must matter does so in the right direction.
 
 Elsewhere already: turning the reference round, or swapping the names of the groups, turns the sign;
-jobs and buckets (tests/test_assessment.py); pseudonyms (tests/annotate/test_pseudonyms.py); the
+jobs and buckets (tests/test_assessment.py); pseudonyms (tests/outputs/test_pseudonyms.py); the
 verdict is monotone in what is tolerated (tests/test_verdict.py); the same table in every format
-(tests/tables/test_formats.py); gold twice, by formula (tests/test_inference.py).
+(tests/tables/test_formats.py); gold twice, by formula (tests/findings/test_inference.py).
 """
 
 from __future__ import annotations

@@ -28,16 +28,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdba_checks import CheckConfig, Policy, assess, gate
-from mdba_checks.annotate import COLUMNS, write_annotated
-from mdba_checks.artifacts import artifact_key
 from mdba_checks.cli import main
 from mdba_checks.config import StrictLoader
 from mdba_checks.errors import InputError
-from mdba_checks.quarantine import quarantine, removed_path, write_quarantined
-from mdba_checks.record import to_record
+from mdba_checks.outputs import (
+    ADDED_COLUMNS,
+    History,
+    quarantine,
+    removed_path,
+    to_record,
+)
+from mdba_checks.report import artifact_key
 from mdba_checks.simulation import simulate
-from mdba_checks.store import Store
 from mdba_checks.tables import read_table
+from tests.helpers import write_annotated, write_quarantined
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "mdba_checks").rglob("*.py")) + sorted((ROOT / "flows").rglob("*.py"))
@@ -211,10 +215,9 @@ def test_no_name_leaves_its_folder(made, tmp_path):
         policy=Policy(mode="quarantine", max_gap=0.2, on_inconclusive="pass"),
         jobs=1,
     )
-    store = Store(inside / "store")
-    found = assess(inside / "labels.parquet", gold, config, store=store)
+    found = assess(inside / "labels.parquet", gold, config)
     assert set(found.gaps["labeler"]) == set(ESCAPING)
-    store.remember(to_record(found, gate(found)))
+    History(inside / "history").remember(to_record(found, gate(found)))
     write_annotated(inside / "labels.parquet", found, gate(found), inside / "annotated.parquet")
     parts = quarantine(inside / "labels.parquet", gold, found)
     assert parts.n_removed
@@ -224,10 +227,10 @@ def test_no_name_leaves_its_folder(made, tmp_path):
     expected = re.compile(
         r"one/two/(labels\.parquet|report\.html|annotated\.parquet(\.mdba\.json)?"
         r"|kept(\.removed)?\.parquet(\.mdba\.json)?"
-        r"|store/[0-9a-f]{32}/(pool|fits-\d\d)|store/history/[0-9TZ.]+-[0-9a-f]{8}\.json)"
+        r"|history/[0-9TZ.]+-[0-9a-f]{8}\.json)"
     )
     assert [name for name in written if not expected.fullmatch(name)] == []
-    assert len(written) > 10
+    assert len(written) == 8
 
 
 def test_the_name_of_an_output_decides_where_the_removed_rows_go_and_nothing_else():
@@ -347,7 +350,7 @@ def test_what_is_added_is_never_a_formula_and_what_was_there_stays(made, tmp_pat
     write_annotated(source, found, gate(found), tmp_path / "annotated.csv")
     content = (tmp_path / "annotated.csv").read_bytes()
     header, *rows = cells(content)
-    assert header[-5:] == list(COLUMNS)
+    assert header[-5:] == list(ADDED_COLUMNS)
     number = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?|")
     for row in rows:
         *numbers, finding, chance = row[-5:]
@@ -475,34 +478,17 @@ def test_a_check_that_works_leaves_the_secret_nowhere(made, tmp_path, capsys):
             *("--mode", "annotate", "--on-inconclusive", "annotate"),
             *("--output", str(out / "labels.csv"), "--report", str(out / "report.html")),
             *("--json", str(out / "check.json"), "--junit", str(out / "junit.xml")),
-            *("--store", str(out / "store"), "--debug"),
+            *("--history", str(out / "history"), "--debug"),
         ]
     )
     captured = capsys.readouterr()
     assert code == 0
     assert secret not in captured.out + captured.err
     written = [path for path in out.rglob("*") if path.is_file()]
-    assert len(written) > 6
+    assert len(written) == 6
     for path in written:
         assert secret.encode() not in path.read_bytes(), path.name
     assert json.loads((out / "check.json").read_text())["verdict"] == "annotate"
-
-
-# --- What a store or a sidecar cannot promise ----------------------------------------------------
-
-
-def test_a_store_of_strangers_is_read_without_running_anything():
-    """`tests/store/test_entries.py` opens a pickle with a right checksum; here is why it cannot."""
-    text = (ROOT / "mdba_checks" / "store" / "entries.py").read_text(encoding="utf-8")
-    loads = [
-        node
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("np.load", "np.savez")
-    ]
-    assert len(loads) == 2
-    for each in loads:
-        named = {keyword.arg: ast.unparse(keyword.value) for keyword in each.keywords}
-        assert named["allow_pickle"] == "False"
 
 
 # --- The audit -----------------------------------------------------------------------------------

@@ -10,10 +10,9 @@ import pytest
 
 from mdba_checks import CheckConfig, Policy, __version__, assess, gate
 from mdba_checks.errors import InputError
-from mdba_checks.record import to_record
+from mdba_checks.outputs import to_record, trend
 from mdba_checks.report import html, labelers, render, write_report
 from mdba_checks.simulation import simulate
-from mdba_checks.trend import trend
 from tests.report.builders import NASTY, SHARES, check, many
 
 VOID = {"meta", "input", "br"}
@@ -67,13 +66,20 @@ def test_the_report_opens_with_the_verdict_in_one_sentence():
     )
 
 
+OPEN_ANNOTATED = {"max_undecided": 0, "on_inconclusive": "annotate"}
+
+
 @pytest.mark.parametrize(
     ("names", "policy", "begins"),
     [
         (["Ben"], {}, "Passed: the labeler treats women and men alike, within 10 percentage"),
         (["Cleo"], {}, "Undecided: no labeler is shown to be biased, but 1 of 1 labeler cannot"),
         (["Cleo"], {"on_inconclusive": "pass"}, "Passed: no labeler is shown to be biased, but"),
-        (["Cleo", "Ben"], {"on_inconclusive": "annotate"}, "Annotated: no labeler is shown"),
+        (
+            ["Cleo", "Ben"],
+            {"max_undecided": 0, "on_inconclusive": "annotate"},
+            "Annotated: no labeler is shown",
+        ),
         (["Ada"], {"mode": "quarantine"}, "Quarantined: 1 of 1 labeler treats women and men"),
         (["Ada", "Ben"], {"max_gap": 0.5}, "Passed: all 2 labelers treat women and men alike"),
     ],

@@ -43,7 +43,7 @@ def gold() -> pd.DataFrame:
     rng = np.random.default_rng(2)
     frame = _people(rng, 80)
     frame.insert(0, "gold", rng.integers(0, 2, 80))
-    frame.insert(1, "item", rng.permutation(np.arange(80, 160)))
+    frame.insert(1, "item", rng.permutation(np.arange(120, 200)))
     return frame
 
 

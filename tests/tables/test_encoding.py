@@ -15,6 +15,7 @@ from mdba_checks.errors import InputError
 from mdba_checks.tables import canonical, load, match_name
 
 CONFIG = CheckConfig()
+EVERYTHING = CheckConfig(features=("age", "applied", "job", "remote", "score"))
 
 
 def test_a_name_has_one_spelling() -> None:
@@ -32,7 +33,7 @@ def test_a_configured_value_is_found_among_names() -> None:
 def test_linear_columns_are_standardised_numbers_indicators_and_one_hot_levels(
     labels: pd.DataFrame, gold: pd.DataFrame
 ) -> None:
-    data = load(labels, gold, CONFIG)
+    data = load(labels, gold, EVERYTHING)
     people = pd.concat([labels, gold], ignore_index=True)
 
     def z(values: pd.Series) -> pd.Series:
@@ -61,7 +62,7 @@ def test_linear_columns_are_standardised_numbers_indicators_and_one_hot_levels(
 def test_tree_columns_are_the_values_with_categories_as_codes(
     labels: pd.DataFrame, gold: pd.DataFrame
 ) -> None:
-    data = load(labels, gold, CONFIG)
+    data = load(labels, gold, EVERYTHING)
     assert data.features == ("age", "applied", "job", "remote", "score")
     for rows, frame in ((data.labels, labels), (data.gold, gold)):
         here = frame.iloc[rows.position]
@@ -104,6 +105,26 @@ def test_of_two_levels_one_column_is_enough(labels: pd.DataFrame, gold: pd.DataF
     data = load(labels, gold, CheckConfig(features=("job",)))
     senior = (labels["job"].iloc[data.labels.position] == "senior").to_numpy(float)
     np.testing.assert_array_equal(data.labels.linear, senior[:, None])
+
+
+def test_few_combinations_of_values_are_a_category_of_their_own() -> None:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        {
+            "labeler": "a",
+            "label": rng.integers(0, 2, 4000),
+            "group": rng.choice(["x", "y"], 4000),
+            "colour": rng.choice(["red", "blue"], 4000),
+            "size": rng.choice([1.0, 2.0, 3.0], 4000),
+        }
+    )
+    gold = frame.iloc[:200].rename(columns={"label": "gold"})
+    few = load(frame, gold, CONFIG)
+    assert few.labels.trees.shape[1] == 3
+    cells = frame.iloc[few.labels.position].groupby(["colour", "size"]).ngroup()
+    np.testing.assert_array_equal(few.labels.trees[:][:, 2], cells)
+    many = load(frame.assign(size=rng.random(4000)), gold.assign(size=rng.random(200)), CONFIG)
+    assert many.labels.trees.shape[1] == 2
 
 
 def test_rare_levels_share_one_column_and_the_frequent_keep_theirs() -> None:
@@ -164,6 +185,7 @@ def test_extreme_numbers_stay_finite_and_standardised(
     both = np.concatenate([data.labels.linear, data.gold.linear])
     assert np.isfinite(both).all()
     assert np.isfinite(data.labels.trees).all()
+    both = both[:, 0]  # the others are indicators: so few numbers are a category as well
     np.testing.assert_allclose([both.mean(), both.std()], [0, 1], atol=1e-9)
 
 

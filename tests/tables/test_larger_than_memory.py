@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mdba_checks import CheckConfig, assess, estimation
+from mdba_checks import CheckConfig, assess
 from mdba_checks.errors import InputError
+from mdba_checks.estimation import rates as estimation
 from mdba_checks.simulation import simulate
 from mdba_checks.tables import content_hash, load, parquet_files, scratch
 from mdba_checks.tables.reading import open_table, read_table
@@ -91,8 +92,9 @@ def test_a_full_disk_is_one_line_that_says_where(monkeypatch):
 
 ASSESS_WITH_LITTLE = """
 import resource, sys
-from mdba_checks import CheckConfig, assess, estimation
-estimation.POOL_ROWS, estimation._BUCKET_CELLS = 30_000, 1_000_000  # a small table, small parts
+from mdba_checks import CheckConfig, assess
+from mdba_checks.estimation import rates
+rates.POOL_ROWS, rates._BUCKET_CELLS = 30_000, 1_000_000  # a small table, small parts
 labels, gold, limit, out = sys.argv[1:]
 little = CheckConfig(reference="a", jobs=1)
 assess(gold.replace("gold", "few"), gold, little)  # libraries, threads and stacks are there then

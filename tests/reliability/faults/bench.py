@@ -22,16 +22,12 @@ from typing import Any
 import numpy as np
 import xgboost  # noqa: F401  before the forks, as all that follows
 
-import mdba_checks.ci_formats
 import mdba_checks.cli.result
-import mdba_checks.quarantine
-import mdba_checks.report.html
-import mdba_checks.store  # noqa: F401
+import mdba_checks.outputs
+import mdba_checks.report  # noqa: F401
 from mdba_checks.cli import main as mdba
-from mdba_checks.record import parse_record
-from mdba_checks.sidecar import verify
+from mdba_checks.outputs import parse_record, verify
 from mdba_checks.simulation import simulate
-from mdba_checks.store.entries import MAGIC, read_entry
 
 ROOT = Path(__file__).parents[3]
 VERDICTS = (0, 1, 3)
@@ -133,7 +129,7 @@ class Bench:
             asked += ["--on-inconclusive", "annotate"]
         asked += ["--output", str(out / "out.csv"), "--json", str(out / "check.json")]
         asked += ["--report", str(out / "report.html"), "--junit", str(out / "junit.xml")]
-        return [*asked, "--store", str(out / "store"), *more]
+        return [*asked, "--history", str(out / "history"), *more]
 
     @cached_property
     def usual(self) -> tuple[Ended, dict[str, Any]]:
@@ -184,25 +180,18 @@ def half_a_file(out: Path) -> str:
             ET.parse(out / "junit.xml")  # noqa: S314  our own file
         except ET.ParseError:
             problems.append("junit.xml is not whole")
-    for each in (out / "store").rglob("*"):
+    for each in (out / "history").rglob("*"):
         if not each.is_file() or "mdba-tmp" in each.name:
             continue
-        if each.suffix == ".json":
-            with suppress(ValueError):
-                parse_record(each.read_bytes())
-                continue
-        elif each.read_bytes().startswith(MAGIC) and read_entry(each):
+        with suppress(ValueError):
+            parse_record(each.read_bytes())
             continue
-        problems.append(f"{each.name} in the store is not whole")
+        problems.append(f"{each.name} in the history is not whole")
     return "; ".join(problems)
 
 
 def same_numbers(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Tell whether two records say the same; to the last bit, but for the assumption checks.
-
-    Labelers are fitted together, and which of them are depends on what a store holds: sums over
-    them may be added up in another order.
-    """
+    """Tell whether two records say the same; to the last bit, but for the assumption checks."""
     exact = all(one[key] == other[key] for key in ("verdict", "reasons", "gaps", "data"))
     pairs = zip(one["diagnostics"], other["diagnostics"], strict=False)
     return exact and all(

@@ -96,11 +96,11 @@ def output_full(folder: Path, runs: int) -> Iterator[Trial]:
 
 
 def read_only(folder: Path, runs: int) -> Iterator[Trial]:
-    """Write into folders in which nothing may be written: the outputs', or the store's."""
+    """Write into folders in which nothing may be written: the outputs', or the history's."""
     bench = Bench(folder / "bench")
     for run in range(runs):
         out = bench.out()
-        closed = out if run % 2 else out / "store"
+        closed = out if run % 2 else out / "history"
         closed.mkdir(exist_ok=True)
         closed.chmod(0o555)
         with like_anybody():

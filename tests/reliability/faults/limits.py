@@ -11,17 +11,17 @@ from pathlib import Path
 
 import numpy as np
 
-from mdba_checks.record import parse_record
+from mdba_checks.outputs import parse_record
 from tests.reliability.faults.bench import Bench, Trial, in_a_fork, judged
 
 
 def clock_back(folder: Path, runs: int) -> Iterator[Trial]:
-    """Check after the clock was set back: the store then holds checks of the future."""
+    """Check after the clock was set back: the history then holds checks of the future."""
     bench = Bench(folder / "bench", estimator="selection_rate")
     for run in range(runs):
         out = bench.out()
         in_a_fork(bench.arguments(out), bench.folder)
-        (first,) = (out / "store" / "history").iterdir()
+        (first,) = (out / "history").iterdir()
         record = parse_record(first.read_bytes())
         record["created"] = f"20{40 + run:02d}" + record["created"][4:]
         record["gaps"][0]["gap"] = 0.123
@@ -29,7 +29,7 @@ def clock_back(folder: Path, runs: int) -> Iterator[Trial]:
         first.unlink()
         ended = in_a_fork(bench.arguments(out, "--force"), bench.folder)
         shown = out / "trend.json"
-        in_a_fork(["trend", str(out / "store"), "--json", str(shown)], bench.folder)
+        in_a_fork(["trend", str(out / "history"), "--json", str(shown)], bench.folder)
         rows = [row for row in json.loads(shown.read_text())["trend"] if row["labeler"] == "L1"]
         rows.sort(key=lambda row: row["check"])
         wrong = "" if rows[0]["gap"] == 0.123 else "trend puts the later check first"

@@ -15,9 +15,8 @@ import numpy as np
 import pandas as pd
 
 from mdba_checks import CheckConfig
-from mdba_checks.record import parse_record
-from mdba_checks.tables import content_hash, read_table
-from mdba_checks.tables.roles import text_columns
+from mdba_checks.outputs import parse_record
+from mdba_checks.tables import content_hash, read_table, text_columns
 from tests.reliability.faults.bench import (
     VERDICTS,
     Bench,

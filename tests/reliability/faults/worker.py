@@ -10,7 +10,7 @@ from uuid import UUID
 
 import numpy as np
 
-from mdba_checks.sidecar import verify
+from mdba_checks.outputs import verify
 from mdba_checks.simulation import simulate
 from tests.reliability.faults.bench import Trial
 from tests.reliability.load import kill_all, project, until

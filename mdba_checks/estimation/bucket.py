@@ -1,0 +1,309 @@
+"""The unit of work: a bucket of labelers in, what estimators make of them out.
+
+A bucket holds the rows of whole labelers and everything about them that is already known; `Common`
+holds what all buckets read. Both are plain data, so that a bucket can be worked on in a thread, in
+another process or on another machine; what comes back are statistics, never rows of features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mdba_checks.estimation.estimators import (
+    Direct,
+    Estimator,
+    Evidence,
+    GoldEvidence,
+    Rates,
+    for_metric,
+    mdba_dr,
+)
+from mdba_checks.estimation.hidden import Hidden
+from mdba_checks.estimation.labelers import N_FOLDS, Items, Known, Pool, Rows, fit_models, know
+from mdba_checks.estimation.lack_of_fit import LackOfFit
+from mdba_checks.estimation.right_answers import Correctness, Described
+from mdba_checks.metrics import Metric
+from mdba_checks.tables import FloatArray, GoldRows, IntArray, Matrix
+
+
+@dataclass(frozen=True)
+class Models:
+    """What is fitted once and read by every bucket."""
+
+    pool: Pool
+    gold_fold: IntArray  # (gold rows,): the fold of items that were labeled too, else -1
+    correctness: Correctness
+    gold_scores: FloatArray  # (folds, gold rows, scores); NaN by models that saw the item
+
+
+@dataclass(frozen=True)
+class Common:
+    """What every bucket reads."""
+
+    gold: GoldRows
+    n_groups: int
+    n_cohorts: int  # at least 1
+    estimators: tuple[Estimator, ...]
+    metric: Metric
+    keeps_scores: bool  # whether consensus scores of rows are asked for
+    models: Models | None  # None where no estimator needs them
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """The rows of some labelers; features are encoded when they are needed."""
+
+    labeler: IntArray
+    group: IntArray
+    decision: IntArray
+    item: IntArray
+    cohort: IntArray  # 0 without cohorts
+    fold: IntArray
+    linear: Matrix
+    trees: Matrix
+    known: Known | None  # what fitting the pool found out about these labelers
+    silver: Mapping[str, FloatArray]  # right labels as the baselines infer them
+
+    def rows(self) -> Rows:
+        """Return the rows with their features as arrays."""
+        return Rows(
+            self.labeler, self.group, self.decision, self.fold, self.linear[:], self.trees[:]
+        )
+
+
+@dataclass(frozen=True)
+class Fidelity:
+    """How well labelers are predicted, per labeler."""
+
+    auc: FloatArray
+    brier: FloatArray
+
+
+@dataclass(frozen=True)
+class CohortSums:
+    """Models of labelers added up over the labels of cohorts, (cohorts, gold items).
+
+    What a cohort says about a gold item is the mean of its labelers' f, each as often as they gave
+    a label in the item's group.
+    """
+
+    f: FloatArray
+    spread: FloatArray
+    n_labels: FloatArray
+
+    @classmethod
+    def of(cls, common: Common, bucket: Bucket, evidence: Evidence) -> CohortSums:
+        """Return the sums over a bucket."""
+        n_groups, group = common.n_groups, common.gold.group
+        shape = common.n_cohorts, evidence.n_labelers, n_groups
+        cell = (bucket.cohort.astype(np.int64) * shape[1] + evidence.place) * n_groups
+        count = np.bincount(cell + bucket.group, minlength=int(np.prod(shape))).reshape(shape)
+        weight = count[:, :, group].astype(float)  # (cohorts, labelers, gold items)
+        return cls(
+            np.einsum("ckj,kj->cj", weight, evidence.f_gold),
+            np.einsum("ckj,kj->cj", weight, evidence.f_spread),
+            weight.sum(axis=1),
+        )
+
+    def __add__(self, other: CohortSums) -> CohortSums:
+        """Return the sums over both."""
+        return CohortSums(
+            self.f + other.f, self.spread + other.spread, self.n_labels + other.n_labels
+        )
+
+    def means(self) -> tuple[FloatArray, FloatArray]:
+        """Return f and its spread on gold, (cohorts, gold items); NaN without labels."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self.f / self.n_labels, self.spread / self.n_labels
+
+    def together(self) -> CohortSums:
+        """Return all labels as one cohort."""
+        return CohortSums(
+            self.f.sum(axis=0)[None],
+            self.spread.sum(axis=0)[None],
+            self.n_labels.sum(axis=0)[None],
+        )
+
+
+@dataclass(frozen=True)
+class Estimation:
+    """The rates of all labelers by every estimator asked for, and what diagnostics need."""
+
+    rates: dict[str, Rates]
+    n_labels: IntArray  # (labelers, groups)
+    n_positive: IntArray  # (labelers, groups): positive decisions
+    g: FloatArray | None  # (label rows,): probability that yes is right
+    gold_g: FloatArray | None  # (gold rows,), out of fold
+    fidelity: Fidelity | None
+    tpr: Rates | None  # by mdba_dr whatever was asked for: with fpr and g they turn a decision
+    fpr: Rates | None  # into the probability that yes is right
+    f: FloatArray | None  # (label rows,): probability of a yes, out of fold
+    scores: FloatArray | None = None  # (label rows, scores): consensus, where crowds need it
+    gold_scores: FloatArray | None = None  # (folds, gold rows, scores); NaN by models that saw it
+    cohorts: CohortSums | None = None  # where models were fitted
+    overall: Rates | None = None  # of all labels together
+    by_cohort: Rates | None = None  # (cohorts, groups), where a cohort column is named
+    hidden: Hidden | None = None  # what labelers know beyond the features
+    fit: LackOfFit | None = None  # what the models leave in the data
+    rate_by_c: FloatArray | None = None  # (labelers, groups, c), where several c were asked for
+
+
+def estimate_bucket(common: Common, bucket: Bucket) -> Estimation:
+    """Return what the estimators make of the labelers of a bucket."""
+    evidence, scores = _evidence(common, bucket)
+    asked = for_metric(evidence, common.metric)
+    rates: dict[str, Rates] = {}
+    for each in common.estimators:
+        if each.infer:
+            inferred = bucket.silver[each.name]
+            right = inferred if common.metric in ("tpr", "fnr") else 1 - inferred
+            rates[each.name] = each.estimate(replace(asked, silver=right)).small()
+        else:
+            rates[each.name] = each.estimate(asked).small()
+    modelled = common.models is not None
+    return Estimation(
+        rates,
+        evidence.n_labels.astype(np.int64),
+        evidence.cell_sum(evidence.decision).astype(np.int64),
+        evidence.g if modelled else None,
+        evidence.gold.g if modelled else None,
+        _fidelity(evidence) if modelled else None,
+        mdba_dr.estimate(for_metric(evidence, "tpr")).without_gold() if modelled else None,
+        mdba_dr.estimate(for_metric(evidence, "fpr")).without_gold() if modelled else None,
+        evidence.f if modelled else None,
+        cohorts=CohortSums.of(common, bucket, evidence) if modelled else None,
+        scores=scores if common.keeps_scores else None,
+        rate_by_c=_rate_by_c(common.estimators, asked),
+    )
+
+
+def _evidence(common: Common, bucket: Bucket) -> tuple[Evidence, FloatArray | None]:
+    """Return what estimators read, and the consensus scores of the rows where there are models."""
+    gold, models = common.gold, common.models
+    codes, place = np.unique(bucket.labeler, return_inverse=True)
+    unknown = np.full(len(place), np.nan)
+    scores: FloatArray | None = None
+    f = g = unknown
+    gold_g = g_spread = np.full(len(gold.group), np.nan)
+    f_gold: FloatArray = np.empty((len(codes), 0))
+    spread: FloatArray = f_gold
+    if models:
+        rows = bucket.rows()
+        known = bucket.known or know(rows, models.pool)
+        items = Items(gold.group, gold.linear, gold.trees)
+        own = fit_models(rows, items, models.gold_fold, models.pool, known)
+        f, f_gold, spread = own.on_rows, own.on_gold, own.spread
+        g, scores = _right(rows, models)
+        gold_g = models.correctness.on_gold
+        g_spread = models.correctness.spread
+    evidence = Evidence(
+        n_labelers=len(codes),
+        n_groups=common.n_groups,
+        place=place,
+        group=bucket.group,
+        decision=bucket.decision,
+        item=bucket.item,
+        f=f,
+        g=g,
+        gold=GoldEvidence(gold.group, gold.correct, gold.item, gold.weight, gold_g, g_spread),
+        f_gold=f_gold,
+        f_spread=spread,
+        direct=direct_pairs(bucket.item, gold.item) if models else None,
+    )
+    return evidence, scores
+
+
+def _right(rows: Rows, models: Models) -> tuple[FloatArray, FloatArray]:
+    """Return g and the consensus scores of label rows, by models that never saw the row's item."""
+    g, every = np.empty(len(rows)), np.empty((len(rows), models.gold_scores.shape[2]))
+    for fold in range(N_FOLDS):
+        here = np.flatnonzero(rows.fold == fold)
+        if len(here):
+            items = Items(rows.group[here], rows.linear[here], rows.trees[here])
+            every[here] = models.pool.consensus(fold, items)
+            described = Described(items.group, every[here], items.linear, items.trees)
+            g[here] = models.correctness(fold, described)
+    return g, every
+
+
+def direct_pairs(item: IntArray, gold_item: IntArray) -> Direct | None:
+    """Return the rows that are about gold items, paired with every gold row of that item."""
+    order = np.argsort(gold_item, kind="stable")
+    first = np.searchsorted(gold_item[order], item, side="left")
+    count = np.searchsorted(gold_item[order], item, side="right") - first
+    if not count.any():
+        return None
+    row = np.repeat(np.arange(len(item)), count)
+    offset = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
+    return Direct(row, order[np.repeat(first, count) + offset])
+
+
+def _fidelity(evidence: Evidence) -> Fidelity:
+    brier = np.bincount(evidence.place, (evidence.decision - evidence.f) ** 2)
+    count = np.bincount(evidence.place)
+    positive = np.bincount(evidence.place, evidence.decision)
+    order = np.lexsort((evidence.f, evidence.place))
+    starts = np.cumsum(count) - count
+    place = np.arange(len(order)) - np.repeat(starts, count) + 1
+    f, who = evidence.f[order], evidence.place[order]
+    tie = np.cumsum((np.diff(f, prepend=-1) != 0) | (np.diff(who, prepend=-1) != 0)) - 1
+    rank = np.empty(len(order))  # equal scores share the mean of their ranks
+    rank[order] = (np.bincount(tie, place) / np.bincount(tie))[tie]
+    rank_sum = np.bincount(evidence.place, rank * evidence.decision)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        pairs = positive * (count - positive)
+        auc = (rank_sum - positive * (positive + 1) / 2) / pairs
+    return Fidelity(auc, brier / count)
+
+
+def _rate_by_c(estimators: Iterable[Estimator], evidence: Evidence) -> FloatArray | None:
+    for each in estimators:
+        if each.by_c:
+            return np.stack([estimate(evidence).rate for estimate in each.by_c], axis=-1)
+    return None
+
+
+def joined(parts: list[Estimation]) -> Estimation:
+    """Return several parts as one, labelers in the order of the parts."""
+    first = parts[0]
+    rates = {}
+    for name in first.rates:
+        rates[name] = Rates.joined([part.rates[name] for part in parts])
+    fidelity, g, tpr, fpr = None, None, None, None
+    if first.fidelity is not None:
+        every = [part.fidelity for part in parts if part.fidelity]
+        fidelity = Fidelity(
+            np.concatenate([each.auc for each in every]),
+            np.concatenate([each.brier for each in every]),
+        )
+        g = np.concatenate([part.g for part in parts if part.g is not None])
+        tpr = Rates.joined([part.tpr for part in parts if part.tpr is not None])
+        fpr = Rates.joined([part.fpr for part in parts if part.fpr is not None])
+    f = [part.f for part in parts if part.f is not None]
+    scores = [part.scores for part in parts if part.scores is not None]
+    by_c = [part.rate_by_c for part in parts if part.rate_by_c is not None]
+    return Estimation(
+        rates,
+        np.concatenate([part.n_labels for part in parts]),
+        np.concatenate([part.n_positive for part in parts]),
+        g,
+        first.gold_g,
+        fidelity,
+        tpr,
+        fpr,
+        np.concatenate(f) if f else None,
+        cohorts=_added([part.cohorts for part in parts]),
+        scores=np.concatenate(scores) if scores else None,
+        rate_by_c=np.concatenate(by_c) if by_c else None,
+    )
+
+
+def _added(sums: Iterable[CohortSums | None]) -> CohortSums | None:
+    total: CohortSums | None = None
+    for each in sums:
+        if each is not None:
+            total = each if total is None else total + each
+    return total

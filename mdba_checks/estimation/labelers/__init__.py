@@ -1,0 +1,39 @@
+"""A model of every labeler, cross-fitted, with strength borrowed from the pool of all labelers."""
+
+from mdba_checks.estimation.labelers.batches import one_batch
+from mdba_checks.estimation.labelers.folds import N_FOLDS, assign_folds, scramble
+from mdba_checks.estimation.labelers.lapse import fit_rules, without_lapses
+from mdba_checks.estimation.labelers.learners import (
+    ClassifierLearner,
+    Fitted,
+    FittedBooster,
+    Learner,
+    XGBoostLearner,
+)
+from mdba_checks.estimation.labelers.models import LabelerModels, fit_models, over_folds
+from mdba_checks.estimation.labelers.pool import Items, Known, MapFolds, Pool, fit_pool, know
+from mdba_checks.estimation.labelers.rows import Rows
+
+__all__ = [
+    "N_FOLDS",
+    "ClassifierLearner",
+    "Fitted",
+    "FittedBooster",
+    "Items",
+    "Known",
+    "LabelerModels",
+    "Learner",
+    "MapFolds",
+    "Pool",
+    "Rows",
+    "XGBoostLearner",
+    "assign_folds",
+    "fit_models",
+    "fit_pool",
+    "fit_rules",
+    "know",
+    "one_batch",
+    "over_folds",
+    "scramble",
+    "without_lapses",
+]

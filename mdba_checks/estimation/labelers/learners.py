@@ -1,0 +1,159 @@
+"""The learner inside every labeler model: XGBoost, or any scikit-learn classifier.
+
+A learner sees the item's features, its group, and what the linear rules of the labeler say; it
+adds what rules cannot express. It returns logits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from mdba_checks.tables import FloatArray, IntArray
+
+
+class Fitted(Protocol):
+    """A fitted learner."""
+
+    def logit(self, columns: FloatArray) -> FloatArray:
+        """Return one logit per row."""
+
+
+class Learner(Protocol):
+    """Something that can be fitted to decisions."""
+
+    linear: bool  # True: wants one-hot, standardised, complete columns; False: raw with NaN
+
+    def fit(
+        self, columns: FloatArray, decision: IntArray, types: Sequence[str], seed: int
+    ) -> Fitted:
+        """Fit to decisions; `types` is 'q' or 'c' per column."""
+
+
+class XGBoostLearner:
+    """Boosted trees on raw columns: categories as categories, missing as missing."""
+
+    linear = False
+
+    def __init__(
+        self,
+        *,
+        trees: int = 40,
+        depth: int = 4,
+        rate: float = 0.2,
+        subsample: float = 0.8,
+        colsample: float = 0.8,
+        min_child_weight: float = 1.0,
+    ) -> None:
+        self.trees, self.depth, self.rate = trees, depth, rate
+        self.subsample, self.colsample = subsample, colsample
+        self.min_child_weight = min_child_weight
+
+    def fit(
+        self,
+        columns: FloatArray,
+        decision: IntArray,
+        types: Sequence[str],
+        seed: int,
+        weight: FloatArray | None = None,
+    ) -> Fitted:
+        """Fit with one thread: parallelism is across fits, where it does not fight itself."""
+        import xgboost
+
+        data = xgboost.QuantileDMatrix(
+            columns,
+            decision,
+            weight=weight,
+            feature_types=list(types),
+            enable_categorical=True,
+            nthread=1,
+        )
+        booster = xgboost.train(
+            {
+                "objective": "binary:logistic",
+                "max_depth": self.depth,
+                "eta": self.rate,
+                "subsample": self.subsample,
+                "colsample_bytree": self.colsample,
+                "min_child_weight": self.min_child_weight,
+                "nthread": 1,
+                "seed": seed,
+            },
+            data,
+            num_boost_round=self.trees,
+        )
+        return FittedBooster(booster)
+
+
+class FittedBooster:
+    """Fitted trees; they can be written down and read back."""
+
+    def __init__(self, booster: Any) -> None:
+        self._booster = booster
+
+    @classmethod
+    def from_bytes(cls, raw: bytes) -> FittedBooster:
+        """Read what `to_bytes` returned."""
+        import xgboost
+
+        return cls(xgboost.Booster({"nthread": 1}, model_file=bytearray(raw)))
+
+    def to_bytes(self) -> bytes:
+        """Return the trees as UBJSON, which holds numbers and texts and nothing that could run."""
+        return bytes(self._booster.save_raw("ubj"))
+
+    def logit(self, columns: FloatArray) -> FloatArray:
+        """Return one logit per row."""
+        # From the array itself: a DMatrix would copy it, and takes half as long as the trees.
+        margin: FloatArray = self._booster.inplace_predict(
+            columns, predict_type="margin", validate_features=False
+        )
+        return margin.astype(np.float64)
+
+
+class ClassifierLearner:
+    """Any scikit-learn classifier with `predict_proba`, on one-hot, standardised columns."""
+
+    linear = True
+
+    def __init__(self, classifier: Any) -> None:
+        self.classifier = classifier
+
+    def fit(
+        self,
+        columns: FloatArray,
+        decision: IntArray,
+        types: Sequence[str],  # noqa: ARG002  (all columns are numbers here)
+        seed: int,
+    ) -> Fitted:
+        """Fit a clone; a `random_state` that is not set is set from the seed."""
+        from sklearn.base import clone
+
+        if len(np.unique(decision)) == 1:  # most classifiers refuse to learn from one class
+            return _Constant(float(decision[0]))
+        classifier = clone(self.classifier)
+        if classifier.get_params().get("random_state", 0) is None:
+            classifier.set_params(random_state=seed)
+        return _FittedClassifier(classifier.fit(columns, decision))
+
+
+class _Constant:
+    def __init__(self, p: float) -> None:
+        self._p = min(max(p, 5e-4), 1 - 5e-4)
+
+    def logit(self, columns: FloatArray) -> FloatArray:
+        return np.full(len(columns), np.log(self._p) - np.log1p(-self._p))
+
+
+class _FittedClassifier:
+    def __init__(self, classifier: Any) -> None:
+        self._classifier = classifier
+
+    def logit(self, columns: FloatArray) -> FloatArray:
+        p = self._classifier.predict_proba(columns)[:, list(self._classifier.classes_).index(1)]
+        # Forests answer exactly 0 or 1; half a vote in a thousand keeps the logit finite.
+        p = np.clip(p, 5e-4, 1 - 5e-4)
+        logit: FloatArray = np.log(p) - np.log1p(-p)
+        return logit

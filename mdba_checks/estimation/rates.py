@@ -1,0 +1,351 @@
+"""From encoded tables to rates: fit the pool, then every bucket of labelers, then ask estimators.
+
+The order of work: pooled models on a bounded sample of labelers, g on gold, and then, bucket by
+bucket and wherever the engine has hands free, the models of single labelers and what the estimators
+make of them (`bucket.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from mdba_checks.estimation.bucket import (
+    Bucket,
+    CohortSums,
+    Common,
+    Estimation,
+    Models,
+    direct_pairs,
+    estimate_bucket,
+    joined,
+)
+from mdba_checks.estimation.crowd import is_crowd
+from mdba_checks.estimation.engines import Engine, LocalEngine
+from mdba_checks.estimation.estimators import (
+    Estimator,
+    Evidence,
+    GoldEvidence,
+    Rates,
+    for_metric,
+    mdba_dr,
+)
+from mdba_checks.estimation.hidden import account_for_hidden, measure_agreement
+from mdba_checks.estimation.labelers import (
+    N_FOLDS,
+    Items,
+    Known,
+    Learner,
+    Pool,
+    Rows,
+    XGBoostLearner,
+    assign_folds,
+    fit_pool,
+    scramble,
+)
+from mdba_checks.estimation.lack_of_fit import LackOfFit, measure_lack_of_fit
+from mdba_checks.estimation.right_answers import Described, GoldAnswers, fit_correctness
+from mdba_checks.metrics import Metric
+from mdba_checks.tables import Data, FloatArray, IntArray
+
+T = TypeVar("T")
+
+POOL_ROWS = 200_000  # more rows than this hardly change the pooled models
+_BUCKET_ROWS = 50_000
+_BUCKET_CELLS = 4_000_000  # rows of a bucket × columns for linear models: 32 MB
+_BUCKET_GOLD = 50_000  # labelers of a bucket × gold items
+
+Progress = Callable[[str, int, int], None]  # stage, done, total
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """The folds of all label rows, and the models all labelers share."""
+
+    fold: IntArray
+    pool: Pool
+    known: Known | None  # None when the pool is a sample of the labelers
+
+
+@dataclass(frozen=True)
+class Shared:
+    """The folds of all label rows, and everything but the models of single labelers."""
+
+    fold: IntArray
+    models: Models
+    known: Known | None = None
+
+
+def estimate_rates(
+    data: Data,
+    estimators: Sequence[Estimator],
+    *,
+    metric: Metric = "tpr",
+    learner: Learner | None = None,
+    pooled: Pooled | None = None,
+    engine: Engine | None = None,
+    jobs: int = 1,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Estimation:
+    """Estimate the rate of every labeler in every group with every estimator.
+
+    `pooled` is what `fit_pooled` returned for the same labels, to ask again with other gold.
+
+    The numbers do not depend on `engine` or `jobs`: linear algebra and every fit use one thread,
+    and work is spread over folds and buckets.
+    """
+    run = _Run(data, jobs, seed, progress or _silent)
+    with threadpool_limits(limits=1, user_api="blas"):
+        shared = None
+        if any(each.needs_models for each in estimators):
+            shared = run.shared_models(pooled or run.fit_pooled(learner or XGBoostLearner()))
+        silver: dict[str, FloatArray] = {
+            each.name: each.infer(data, seed) for each in estimators if each.infer
+        }
+        common = Common(
+            data.gold,
+            len(data.groups),
+            max(len(data.cohorts), 1),
+            tuple(estimators),
+            metric,
+            is_crowd(data),
+            shared.models if shared else None,
+        )
+        buckets = _buckets(data, shared, silver)
+        parts: list[Estimation] = []
+        done, total = 0, len(data.labelers)
+        run.tell("labelers", 0, total)
+        for part in (engine or LocalEngine(jobs)).map(estimate_bucket, common, buckets):
+            parts.append(part)
+            done += len(part.n_labels)
+            run.tell("labelers", done, total)
+        estimation = joined(parts)
+        return _with_hidden(estimation, data, metric, shared.models) if shared else estimation
+
+
+def _with_hidden(estimation: Estimation, data: Data, metric: Metric, models: Models) -> Estimation:
+    """Return the estimation with what labelers know beyond the features taken into account."""
+    gold, labels, g = data.gold, data.labels, models.correctness
+    if estimation.f is None or estimation.g is None or not (estimation.tpr and estimation.fpr):
+        return estimation
+    nothing = np.empty((len(data.labelers), 0))
+    rows = Evidence(
+        n_labelers=len(data.labelers),
+        n_groups=len(data.groups),
+        place=labels.labeler,
+        group=labels.group,
+        decision=labels.decision,
+        item=labels.item,
+        f=estimation.f,
+        g=estimation.g,
+        gold=GoldEvidence(gold.group, gold.correct, gold.item, gold.weight, g.on_gold, g.spread),
+        f_gold=nothing,
+        f_spread=nothing,
+        direct=direct_pairs(labels.item, gold.item),
+    )
+    rest = labels.decision - estimation.f
+    agreement = measure_agreement(labels.labeler, labels.item, labels.group, rest, len(data.groups))
+    fit = measure_lack_of_fit(data, estimation.f, g.on_gold)
+    tpr, hidden = account_for_hidden(estimation.tpr, for_metric(rows, "tpr"), agreement)
+    fpr, _ = account_for_hidden(estimation.fpr, for_metric(rows, "fpr"), agreement)
+    rates = dict(estimation.rates)
+    if "mdba_dr" in rates:
+        found, hidden = account_for_hidden(rates["mdba_dr"], for_metric(rows, metric), agreement)
+        rates["mdba_dr"] = _with_lack_of_fit(found, fit)
+    estimation = replace(
+        estimation,
+        rates=rates,
+        tpr=tpr,
+        fpr=fpr,
+        hidden=hidden,
+        fit=fit,
+        gold_scores=models.gold_scores,
+    )
+    if estimation.cohorts is None:
+        return estimation
+
+    def together(sums: CohortSums, cohort: IntArray) -> Rates:
+        asked = for_metric(_as_labelers(rows, sums, cohort), metric)
+        found, _ = account_for_hidden(mdba_dr.estimate(asked), asked, agreement)
+        return _with_lack_of_fit(found, fit).small()
+
+    return replace(
+        estimation,
+        overall=together(estimation.cohorts.together(), np.zeros(len(labels), dtype=np.int64)),
+        by_cohort=together(estimation.cohorts, labels.cohort) if data.cohorts else None,
+    )
+
+
+def _as_labelers(rows: Evidence, sums: CohortSums, cohort: IntArray) -> Evidence:
+    """Return the evidence with cohorts in the place of labelers, rows about one item together."""
+    order = np.lexsort((rows.item, rows.group, cohort))
+    f_gold, spread = sums.means()
+    return replace(
+        rows,
+        n_labelers=len(f_gold),
+        place=cohort[order],
+        group=rows.group[order],
+        decision=rows.decision[order],
+        item=rows.item[order],
+        f=rows.f[order],
+        g=rows.g[order],
+        f_gold=f_gold,
+        f_spread=spread,
+        direct=direct_pairs(rows.item[order], rows.gold.item),
+    )
+
+
+def _with_lack_of_fit(rates: Rates, fit: LackOfFit) -> Rates:
+    if rates.parts is None:
+        return rates
+    with np.errstate(invalid="ignore", divide="ignore"):
+        moved = rates.parts.open_share * fit.product / rates.parts.denominator
+    return replace(
+        rates,
+        allowance=np.hypot(rates.allowance, moved),
+        model_variance=rates.model_variance + moved**2,
+    )
+
+
+def fit_pooled(
+    data: Data,
+    *,
+    learner: Learner | None = None,
+    jobs: int = 1,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Pooled:
+    """Fit what does not depend on gold."""
+    with threadpool_limits(limits=1, user_api="blas"):
+        return _Run(data, jobs, seed, progress or _silent).fit_pooled(learner or XGBoostLearner())
+
+
+def folds_of(data: Data, seed: int) -> IntArray:
+    """Return the folds of the label rows."""
+    labels = data.labels
+    stratum = (labels.labeler.astype(np.int64) * len(data.groups) + labels.group) * 2
+    return assign_folds(labels.item, stratum + labels.decision, mark=labels.mark, seed=seed)
+
+
+@dataclass(frozen=True)
+class _Run:
+    data: Data
+    jobs: int
+    seed: int
+    tell: Progress
+
+    def over_folds(self, function: Callable[[int], T]) -> list[T]:
+        local = LocalEngine(self.jobs)
+        return list(local.map(lambda _, fold: function(fold), None, range(N_FOLDS)))
+
+    def fit_pooled(self, learner: Learner) -> Pooled:
+        labels, fold = self.data.labels, folds_of(self.data, self.seed)
+        chosen = pool_sample(self.data, self.seed)
+        self.tell("pooled models", 0, 1)
+        where = slice(None) if chosen is None else chosen
+        pool, known = fit_pool(
+            Rows(
+                labels.labeler[where],
+                labels.group[where],
+                labels.decision[where],
+                fold[where],
+                labels.linear[where],
+                labels.trees[where],
+            ),
+            n_groups=len(self.data.groups),
+            tree_types=self.data.tree_types,
+            learner=learner,
+            # Learners draw rows by their place: it must not follow from names.
+            order=np.argsort(self.data.labeler_mark[labels.labeler[where]], kind="stable"),
+            seed=self.seed,
+            over_folds=self.over_folds,
+        )
+        self.tell("pooled models", 1, 1)
+        return Pooled(fold, pool, known if chosen is None else None)
+
+    def shared_models(self, pooled: Pooled) -> Shared:
+        gold = self.data.gold
+        gold_fold = fold_of_gold(gold.item, self.data.labels.item, pooled.fold)
+        items = Items(gold.group, gold.linear, gold.trees)
+        scores = np.stack([pooled.pool.consensus(fold, items) for fold in range(N_FOLDS)])
+        # An item that was labeled too is described by the only models that did not see it.
+        labeled = np.flatnonzero(gold_fold >= 0)
+        unseen = scores.copy()
+        for fold in range(N_FOLDS):
+            unseen[fold, (gold_fold >= 0) & (gold_fold != fold)] = np.nan
+        scores[:, labeled] = scores[gold_fold[labeled], labeled]
+        correctness = fit_correctness(
+            tuple(Described(gold.group, each, items.linear, items.trees) for each in scores),
+            GoldAnswers(gold.correct, gold.weight, gold.item, gold.mark, gold_fold),
+            n_groups=len(self.data.groups),
+            tree_types=self.data.tree_types,
+            seed=self.seed,
+        )
+        return Shared(
+            pooled.fold, Models(pooled.pool, gold_fold, correctness, unseen), pooled.known
+        )
+
+
+def pool_sample(data: Data, seed: int) -> IntArray | None:
+    """Return the rows of a random choice of whole labelers; None when all rows are few enough."""
+    labeler = data.labels.labeler
+    if len(labeler) <= POOL_ROWS:
+        return None
+    counts = np.bincount(labeler)
+    order = np.argsort(scramble(data.labeler_mark, seed), kind="stable")
+    taken = order[np.cumsum(counts[order]) <= POOL_ROWS]
+    if not len(taken):  # a single labeler is larger than the sample
+        taken = order[:1]
+    chosen = np.zeros(len(counts), dtype=bool)
+    chosen[taken] = True
+    return np.flatnonzero(chosen[labeler])
+
+
+def fold_of_gold(gold_item: IntArray, item: IntArray, fold: IntArray) -> IntArray:
+    """Return the fold of every gold item that was labeled too, -1 for the others."""
+    items, first = np.unique(item, return_index=True)
+    place = np.minimum(np.searchsorted(items, gold_item), len(items) - 1)
+    return np.where(items[place] == gold_item, fold[first[place]], -1)
+
+
+def _buckets(data: Data, shared: Shared | None, silver: dict[str, FloatArray]) -> Iterator[Bucket]:
+    """Yield buckets of whole labelers; which ones depends on the data alone."""
+    labels = data.labels
+    known = shared.known if shared else None
+    fold = shared.fold if shared else np.zeros(len(labels), dtype=np.int64)
+    for where in _row_ranges(data):
+        yield Bucket(
+            labels.labeler[where],
+            labels.group[where],
+            labels.decision[where],
+            labels.item[where],
+            labels.cohort[where],
+            fold[where],
+            labels.linear.take(where),
+            labels.trees.take(where),
+            known.part(labels.labeler[where], where) if known else None,
+            {name: inferred[where] for name, inferred in silver.items()},
+        )
+
+
+def _row_ranges(data: Data) -> Iterator[slice]:
+    counts = np.bincount(data.labels.labeler, minlength=len(data.labelers))
+    most = max(1, _BUCKET_GOLD // len(data.gold.group))
+    most_rows = min(_BUCKET_ROWS, _BUCKET_CELLS // max(1, data.labels.linear.shape[1]))
+    begin = end = labelers = 0
+    for count in counts:
+        if labelers and (end + count - begin > most_rows or labelers == most):
+            yield slice(begin, end)
+            begin, labelers = end, 0
+        end += int(count)
+        labelers += 1
+    yield slice(begin, end)
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    """Report progress to nobody."""

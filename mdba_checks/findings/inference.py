@@ -1,0 +1,305 @@
+"""From rates to gaps with intervals, p-values, and control over many labelers at once.
+
+A gap compares a labeler's rate in one group with their rate in the reference group, or in everyone
+else. Groups share no rows and no gold items, so variances add; labelers share the gold, so joint
+statements need its influence item by item.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.stats import norm
+from scipy.stats import t as student
+
+from mdba_checks.config import Correction
+from mdba_checks.estimation import Path, Rates
+from mdba_checks.tables import FloatArray, IntArray
+
+_JOINT_DRAWS = 1000
+_LEAST_FREEDOM, _MOST_FREEDOM = 4.0, 1e6
+# Labelers at a time: times gold items and draws, this many are in memory at once.
+_AT_ONCE = 256
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """One comparison: a group against a named group, or against everyone else (None)."""
+
+    group: int
+    reference: int | None
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """Gaps of all labelers under all contrasts; arrays are (labelers, contrasts)."""
+
+    gap: FloatArray
+    std_error: FloatArray
+    rate: FloatArray
+    rate_reference: FloatArray
+    own_variance: FloatArray  # from the labeler's own rows
+    gold_variance: FloatArray  # (labelers, contrasts, groups): from the gold items of each group
+    freedom: FloatArray  # degrees of freedom of the standard error
+    rate_error: FloatArray  # standard error of the rate in the group itself
+    path: FloatArray | None  # (labelers, contrasts, steps): gaps if labelers knew more and more
+    path_error: FloatArray | None  # the same: standard error of how far the gap has moved
+    joint_quantile: float  # of the largest standardised error over all gaps
+
+    def interval(self, confidence: float, *, joint: bool = False) -> tuple[FloatArray, FloatArray]:
+        """Return lower and upper ends, each gap on its own or all of them together."""
+        quantile = student.ppf((1 + confidence) / 2, self.freedom)
+        if joint:  # stretched as much as the quantiles of single gaps are
+            quantile = quantile / norm.ppf((1 + confidence) / 2) * self.joint_quantile
+        return (
+            np.clip(self.gap - quantile * self.std_error, -1, 1),
+            np.clip(self.gap + quantile * self.std_error, -1, 1),
+        )
+
+    def rate_interval(self, confidence: float) -> tuple[FloatArray, FloatArray]:
+        """Return lower and upper ends for the rates in the groups compared."""
+        reach = student.ppf((1 + confidence) / 2, self.freedom) * self.rate_error
+        return np.clip(self.rate - reach, 0, 1), np.clip(self.rate + reach, 0, 1)
+
+
+def contrasts(n_groups: int, reference: int | None, sizes: IntArray) -> list[Contrast]:
+    """Return the comparisons to make.
+
+    Without a named reference every group is compared with everyone else. Two groups then say the
+    same thing twice with opposite signs, so the smaller one is compared with the larger.
+
+    Examples
+    --------
+    >>> contrasts(2, None, np.array([10, 90]))
+    [Contrast(group=0, reference=1)]
+    >>> contrasts(3, 1, np.array([10, 90, 5]))
+    [Contrast(group=0, reference=1), Contrast(group=2, reference=1)]
+    """
+    if reference is None and n_groups == 2:
+        reference = int(np.argmax(sizes))
+    if reference is None:
+        return [Contrast(group, None) for group in range(n_groups)]
+    return [Contrast(group, reference) for group in range(n_groups) if group != reference]
+
+
+def compare(
+    rates: Rates,
+    gold_group: IntArray,
+    gold_item: IntArray,
+    wanted: list[Contrast],
+    *,
+    order: IntArray | None = None,
+    confidence: float = 0.9,
+    seed: int = 0,
+) -> Gaps:
+    """Return the gap of every labeler under every contrast.
+
+    Chance is drawn for one labeler after the other, in `order`, by default that of `rates`.
+    """
+    order = np.arange(len(rates.rate)) if order is None else order
+    clusters, group_of_cluster = _clusters(gold_item, gold_group)
+    draws = np.random.default_rng([seed, 1]).standard_normal((clusters.shape[1], _JOINT_DRAWS))
+    own_draws = np.random.default_rng([seed, 2])
+    worst = np.zeros(_JOINT_DRAWS)
+    found: list[dict[str, FloatArray]] = []
+    for contrast in wanted:
+        parts = []
+        for begin in range(0, len(order), _AT_ONCE):
+            some = rates.take(order[begin : begin + _AT_ONCE])
+            part, influence = _compared(some, contrast, gold_group, clusters, group_of_cluster)
+            parts.append(part)
+            own, error = part["own_variance"], part["std_error"]
+            worst = np.maximum(worst, _largest_error(influence, own, error, draws, own_draws))
+        found.append({name: np.concatenate([each[name] for each in parts]) for name in parts[0]})
+    # Drawn, so for a single gap it may fall a little short of what that gap needs alone.
+    quantile = max(float(np.quantile(worst, confidence)), float(norm.ppf((1 + confidence) / 2)))
+    back = np.argsort(order)
+    arrays = {name: np.stack([each[name][back] for each in found], axis=1) for name in found[0]}
+    path, path_error = arrays.pop("path", None), arrays.pop("path_error", None)
+    return Gaps(**arrays, path=path, path_error=path_error, joint_quantile=quantile)
+
+
+def _compared(
+    rates: Rates,
+    contrast: Contrast,
+    gold_group: IntArray,
+    clusters: Any,
+    group_of_cluster: IntArray,
+) -> tuple[dict[str, FloatArray], FloatArray]:
+    """Return the arrays of `Gaps` under one contrast, and the influence of every gold item."""
+    n_groups = rates.rate.shape[1]
+    sides = sides_of(contrast, rates.mass, n_groups)
+    side_of_gold = sides[:, gold_group]
+    # A group without labels has no influence, and with weight zero none is asked for.
+    influence = np.where(side_of_gold == 0, 0.0, rates.gold_influence * side_of_gold) @ clusters
+    used = np.where(sides == 0, 0.0, rates.rate)
+    own = (sides**2 * np.where(sides == 0, 0.0, rates.own_variance)).sum(axis=1)
+    rest = (sides**2 * np.where(sides == 0, 0.0, rates.model_variance)).sum(axis=1)
+    if rates.model_shift is not None:
+        rest += (sides * np.where(sides == 0, 0.0, rates.model_shift)).sum(axis=1) ** 2
+    others = np.where(np.arange(n_groups) == contrast.group, 0, sides)
+    by_items = [influence[:, group_of_cluster == code] for code in range(n_groups)]
+    by_group = np.stack([(each**2).sum(axis=1) for each in by_items], axis=1)
+    freedom = np.stack([_freedom(each) for each in by_items], axis=1)
+    variance = own + by_group.sum(axis=1) + rest
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # Welch and Satterthwaite; what does not come from gold is taken to be well known.
+        together = variance**2 / (by_group**2 / freedom).sum(axis=1)
+    arrays = {
+        "gap": (sides * used).sum(axis=1),
+        "std_error": np.sqrt(variance),
+        "freedom": _bounded(together),
+        "rate": rates.rate[:, contrast.group],
+        "rate_error": np.sqrt(_rate_variance(rates, contrast.group) + by_group[:, contrast.group]),
+        "rate_reference": -(others * used).sum(axis=1),
+        "own_variance": own + rest,
+        "gold_variance": by_group,
+    }
+    if rates.path is not None:
+        arrays["path"], arrays["path_error"] = _path(rates.path, sides)
+    return arrays, influence
+
+
+def _path(path: Path, sides: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the gaps along a path and how far off their moves may be, (labelers, steps).
+
+    Where a step is not possible, in any group compared, the path stays where it was before.
+    """
+    used = sides[..., None] != 0
+    gap = np.where(used, sides[..., None] * path.rate, 0.0).sum(axis=1)
+    error = np.sqrt(np.where(used, (sides[..., None] * path.error) ** 2, 0.0).sum(axis=1))
+    possible = (path.possible | ~used).all(axis=1)
+    last = np.maximum(np.cumprod(possible, axis=1).sum(axis=1) - 1, 0)
+    step = np.minimum(np.arange(gap.shape[1]), last[:, None])
+    return np.take_along_axis(gap, step, axis=1), np.take_along_axis(error, step, axis=1)
+
+
+def _rate_variance(rates: Rates, group: int) -> FloatArray:
+    """Return the variance of the rates in a group, without what comes from gold."""
+    variance: FloatArray = rates.own_variance[:, group] + rates.model_variance[:, group]
+    if rates.model_shift is not None:
+        variance = variance + rates.model_shift[:, group] ** 2
+    return variance
+
+
+def _freedom(influence: FloatArray) -> FloatArray:
+    """Return the degrees of freedom of a sum of squares, (labelers,).
+
+    Where a few items carry most of it, because of their weights or because the rest are predicted
+    well, its kurtosis is high and it is known less well.
+    """
+    squares = influence.astype(float) ** 2
+    total, n = squares.sum(axis=1), influence.shape[1]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        kurtosis = n * (squares**2).sum(axis=1) / total**2
+        freedom: FloatArray = 2 * n / np.maximum(kurtosis - 1, 1e-9)
+    return _bounded(freedom)
+
+
+def _bounded(freedom: FloatArray) -> FloatArray:
+    return np.clip(np.nan_to_num(freedom, nan=_MOST_FREEDOM), _LEAST_FREEDOM, _MOST_FREEDOM)
+
+
+def _clusters(gold_item: IntArray, gold_group: IntArray) -> tuple[Any, IntArray]:
+    """Return a sparse map from gold rows to gold items, and the items' groups.
+
+    An item that stands in gold twice is one piece of evidence, not two.
+    """
+    codes, first, inverse = np.unique(
+        np.stack([gold_group, gold_item]), axis=1, return_index=True, return_inverse=True
+    )
+    shape = (len(gold_item), codes.shape[1])
+    ones = np.ones(len(gold_item))
+    return csr_array((ones, (np.arange(len(gold_item)), inverse.ravel())), shape), gold_group[first]
+
+
+def sides_of(contrast: Contrast, mass: FloatArray, n_groups: int) -> FloatArray:
+    """Return the weight of every group in the gap, (labelers, groups)."""
+    codes = np.arange(n_groups)
+    if contrast.reference is not None:
+        against = np.broadcast_to((codes == contrast.reference).astype(float), mass.shape)
+    else:
+        # Everyone else as one group: positives count, so groups weigh as many as they have.
+        others = np.where((codes != contrast.group) & (mass > 0), mass, 0.0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            against = others / others.sum(axis=1, keepdims=True)
+    sides: FloatArray = (codes == contrast.group).astype(float) - against
+    return sides
+
+
+def _largest_error(
+    influence: FloatArray,
+    own: FloatArray,
+    error: FloatArray,
+    draws: FloatArray,
+    own_draws: np.random.Generator,
+) -> FloatArray:
+    """Return the largest standardised error over labelers, one per draw of a shared gold."""
+    usable = np.flatnonzero(np.isfinite(error) & (error > 0))
+    noise = own_draws.standard_normal((len(usable), draws.shape[1]))
+    total = influence[usable] @ draws + np.sqrt(own[usable])[:, None] * noise
+    worst: FloatArray = np.abs(total / error[usable][:, None]).max(axis=0, initial=0.0)
+    return worst
+
+
+def p_values(
+    gap: FloatArray, std_error: FloatArray, max_gap: float, freedom: FloatArray | float = np.inf
+) -> FloatArray:
+    """Return two-sided p-values for the claim that the gap is at most `max_gap` in size.
+
+    Below 1 - confidence exactly when the interval lies beyond ±max_gap.
+
+    Examples
+    --------
+    >>> p_values(np.array([0.3, -0.05]), np.array([0.1, 0.1]), 0.1).round(3)
+    array([0.046, 1.   ])
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p: FloatArray = np.minimum(
+            2 * student.sf((np.abs(gap) - max_gap) / std_error, freedom), 1.0
+        )
+    return p
+
+
+def p_beyond(gap: FloatArray, std_error: FloatArray, max_gap: float) -> FloatArray:
+    """Return the probability that the gap is beyond ±max_gap, for a normal estimate.
+
+    Examples
+    --------
+    >>> p_beyond(np.array([0.3, 0.1, 0.0]), np.array([0.1, 0.01, 0.0]), 0.1).round(3)
+    array([0.977, 0.5  , 0.   ])
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p: FloatArray = norm.sf((max_gap - gap) / std_error) + norm.cdf(
+            (-max_gap - gap) / std_error
+        )
+    # Without uncertainty the limit itself is tolerated, and 0 / 0 says nothing.
+    return np.where(std_error == 0, (np.abs(gap) > max_gap).astype(float), p)
+
+
+def adjust(p: FloatArray, correction: Correction) -> FloatArray:
+    """Return p-values adjusted for their number; NaN stays NaN and counts as no test.
+
+    Examples
+    --------
+    >>> adjust(np.array([0.01, 0.04, 0.03]), "holm")
+    array([0.03, 0.06, 0.06])
+    >>> adjust(np.array([0.01, 0.04, 0.03]), "bh")
+    array([0.03, 0.04, 0.04])
+    """
+    adjusted = np.array(p, dtype=float)
+    tested = np.flatnonzero(np.isfinite(adjusted))
+    n = len(tested)
+    if correction == "none" or n == 0:
+        return adjusted
+    order = tested[np.argsort(adjusted[tested], kind="stable")]
+    ranked = adjusted[order]
+    if correction == "holm":
+        steps = np.maximum.accumulate(ranked * np.arange(n, 0, -1))
+    else:
+        steps = np.minimum.accumulate((ranked * n / np.arange(1, n + 1))[::-1])[::-1]
+    adjusted[order] = np.minimum(steps, 1.0)
+    return adjusted

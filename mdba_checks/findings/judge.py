@@ -1,0 +1,178 @@
+"""Four findings: biased, borderline, fair or inconclusive, each with its reason in plain words.
+
+Borderline is for gaps at the limit, where more data would not settle it and either answer is nearly
+right. Inconclusive has a cause: too little evidence, or an assumption that does not hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mdba_checks.config import EstimatorName, Policy
+from mdba_checks.findings.diagnostics import Cause, Obstacle
+from mdba_checks.findings.inference import adjust, p_beyond, p_values
+from mdba_checks.metrics import Metric
+from mdba_checks.tables import FloatArray
+
+BIASED, BORDERLINE, FAIR, INCONCLUSIVE = "biased", "borderline", "fair", "inconclusive"
+SEVERITY = {BIASED: 0, INCONCLUSIVE: 1, BORDERLINE: 2, FAIR: 3}
+EVIDENCE: Cause = "evidence"
+ASSUMPTION: Cause = "assumption"
+EVERYONE_ELSE = "everyone else"
+_NOT_ESTIMATED = Obstacle("the gap could not be estimated", EVIDENCE)
+
+_DOING: dict[Metric, tuple[str, str]] = {
+    "tpr": ("yes", "yes"),
+    "fpr": ("yes", "no"),
+    "tnr": ("no", "no"),
+    "fnr": ("no", "yes"),
+}
+
+
+def meaning(metric: Metric, estimator: EstimatorName = "mdba_dr") -> str:
+    """Return what is counted, in words.
+
+    Examples
+    --------
+    >>> meaning("fpr")
+    'says yes where no is right'
+    >>> meaning("tpr", "selection_rate")
+    'says yes'
+    """
+    said, right = _DOING[metric]
+    if estimator == "selection_rate":
+        return f"says {said}"
+    return f"says {said} where {right} is right"
+
+
+def by_severity(gaps: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows sorted by finding, the most severe first, and by size within each.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"finding": ["fair", "biased", "biased"], "gap": [0.0, 0.2, -0.4]})
+    >>> by_severity(rows)["gap"].tolist()
+    [-0.4, 0.2, 0.0]
+    """
+    size = gaps["gap"].abs().fillna(-1.0)
+    keys = pd.DataFrame({"finding": gaps["finding"].map(SEVERITY), "size": -size})
+    return gaps.loc[keys.sort_values(["finding", "size"], kind="stable").index]
+
+
+def judge(
+    gaps: pd.DataFrame,
+    policy: Policy,
+    *,
+    confidence: float,
+    obstacles: Sequence[Obstacle | None],
+    doubts: Sequence[str] = (),
+    overturned: Sequence[str] = (),
+    freedom: FloatArray | float = np.inf,
+    estimator: EstimatorName = "mdba_dr",
+) -> pd.DataFrame:
+    """Return `gaps` with `p_value`, `finding`, `cause`, `reason` and `p_beyond` under a policy.
+
+    Parameters
+    ----------
+    gaps
+        One row per comparison: ``gap, std_error, ci_low, ci_high`` and what reasons name.
+    policy, confidence, estimator
+        How to decide, and what the intervals and rates are.
+    obstacles
+        Per row, why nothing can be concluded there; None where nothing is in the way.
+    doubts
+        Per row, why neither fair nor borderline can be concluded; who is biased stays that. An
+        empty text is no doubt.
+    overturned
+        Per row, what would overturn whatever finding the numbers alone give; the row is then
+        inconclusive. An empty text changes nothing.
+    freedom
+        Degrees of freedom of the standard errors.
+    """
+    judged = gaps.copy()
+    gap, error = gaps["gap"].to_numpy(), gaps["std_error"].to_numpy()
+    unusable = ~(np.isfinite(gap) & np.isfinite(error))
+    obstacles = [
+        obstacle or (_NOT_ESTIMATED if lost else None)
+        for obstacle, lost in zip(obstacles, unusable, strict=True)
+    ]
+    blocked = np.array([obstacle is not None for obstacle in obstacles], dtype=bool)
+    p = p_values(gap, error, policy.max_gap, freedom)
+    p[blocked] = np.nan
+    judged["p_value"] = p
+    judged["p_beyond"] = np.where(blocked, np.nan, p_beyond(gap, error, policy.max_gap))
+    judged["finding"] = np.where(blocked, INCONCLUSIVE, _by_numbers(judged, policy, confidence))
+    doubts, overturned = (each or [""] * len(gaps) for each in (doubts, overturned))
+    rows: Iterable[Any] = judged.itertuples(index=False)
+    answers = [
+        _answer(row.finding, obstacle, doubt, overturning)
+        or (row.finding, "", _reason(row, policy, confidence, len(gaps), estimator))
+        for row, obstacle, doubt, overturning in zip(
+            rows, obstacles, doubts, overturned, strict=True
+        )
+    ]
+    judged["finding"] = [finding for finding, _, _ in answers]
+    judged["cause"] = [
+        cause or (EVIDENCE if finding == INCONCLUSIVE else "") for finding, cause, _ in answers
+    ]
+    judged["reason"] = [reason for _, _, reason in answers]
+    return judged
+
+
+def _by_numbers(gaps: pd.DataFrame, policy: Policy, confidence: float) -> Any:
+    """Return the finding that the numbers alone give to every row."""
+    limit = policy.max_gap
+    if policy.decide_on == "estimate":
+        return np.where(gaps["gap"].abs() > limit, BIASED, FAIR)
+    # The correction guards the claim "biased". "Fair" needs none: the gate passes only when every
+    # single interval lies inside, which is the stricter demand already.
+    biased = adjust(gaps["p_value"].to_numpy(), policy.correction) < 1 - confidence
+    fair, borderline = (
+        (gaps["ci_low"] >= -widest) & (gaps["ci_high"] <= widest)
+        for widest in (limit, limit + (policy.resolved().margin or 0.0))
+    )
+    return np.select([biased, fair, borderline], [BIASED, FAIR, BORDERLINE], INCONCLUSIVE)
+
+
+def _answer(
+    finding: str, obstacle: Obstacle | None, doubt: str, overturning: str
+) -> tuple[str, str, str] | None:
+    """Return finding, cause and reason where something else than the numbers decides."""
+    if obstacle is not None:
+        return INCONCLUSIVE, obstacle.cause, obstacle.text
+    if doubt and finding != BIASED:
+        return INCONCLUSIVE, ASSUMPTION, doubt
+    if overturning and finding != INCONCLUSIVE:
+        return INCONCLUSIVE, ASSUMPTION, overturning
+    return None
+
+
+def _reason(
+    row: Any, policy: Policy, confidence: float, n_tests: int, estimator: EstimatorName
+) -> str:
+    limit = f"±{policy.max_gap:g}"
+    if policy.decide_on == "estimate":
+        place = "beyond" if row.finding == BIASED else "within"
+        return f"the estimate {row.gap:+.3f} is {place} {limit} (uncertainty not considered)"
+    interval = f"the {confidence:.0%} interval {row.ci_low:+.3f} to {row.ci_high:+.3f}"
+    if row.finding == BIASED:
+        size = f"{100 * abs(row.gap):.0f} points {'less' if row.gap < 0 else 'more'} often"
+        return (
+            f"{meaning(row.metric, estimator)} {size} for {row.group} ({row.rate:.0%}) "
+            f"than for {row.reference} ({row.rate_reference:.0%}); {interval} lies beyond {limit}"
+        )
+    if row.finding == FAIR:
+        return f"{interval} lies within {limit}"
+    if row.finding == BORDERLINE:
+        widest = policy.max_gap + (policy.resolved().margin or 0.0)
+        return f"{interval} reaches across {limit}, but stays within ±{widest:g}"
+    if row.ci_low > policy.max_gap or row.ci_high < -policy.max_gap:
+        return (
+            f"{interval} lies beyond {limit}, but not clearly enough for one of {n_tests} "
+            f"comparisons (correction: {policy.correction})"
+        )
+    return f"{interval} reaches across {limit}: more gold items or more labels would narrow it"

@@ -1,0 +1,62 @@
+"""What a check leaves behind: its record, the data set with its findings, the history of checks.
+
+Files appear whole or not at all. A data set leaves with a sidecar that says what was decided about
+it; `verify` compares the two, and `rerun` makes the check again from its record. What leaves is
+decided by `decide_release`, whoever asks.
+"""
+
+from mdba_checks.outputs.annotate import ADDED_COLUMNS, annotate, refuse_annotated
+from mdba_checks.outputs.copied_rows import column_names
+from mdba_checks.outputs.files import check_target, whole_file, write_whole
+from mdba_checks.outputs.history import History, trend
+from mdba_checks.outputs.kept import from_plain, row_arrays, to_plain
+from mdba_checks.outputs.mapping import write_mapping
+from mdba_checks.outputs.quarantine import Quarantine, quarantine, removed_path, takes_rows_out
+from mdba_checks.outputs.record import parse_record, to_json, to_record
+from mdba_checks.outputs.release_rule import (
+    Blocked,
+    Release,
+    decide_release,
+    release,
+    write_release,
+)
+from mdba_checks.outputs.released import Released, read_released
+from mdba_checks.outputs.rerun import Rerun, rerun
+from mdba_checks.outputs.sidecar import Published, Verification, check_outputs, sidecar_path, verify
+
+__all__ = [
+    "ADDED_COLUMNS",
+    "Blocked",
+    "History",
+    "Published",
+    "Quarantine",
+    "Release",
+    "Released",
+    "Rerun",
+    "Verification",
+    "annotate",
+    "check_outputs",
+    "check_target",
+    "column_names",
+    "decide_release",
+    "from_plain",
+    "parse_record",
+    "quarantine",
+    "read_released",
+    "refuse_annotated",
+    "release",
+    "removed_path",
+    "rerun",
+    "row_arrays",
+    "sidecar_path",
+    "takes_rows_out",
+    "to_json",
+    "to_plain",
+    "to_record",
+    "trend",
+    "verify",
+    "whole_file",
+    "write_mapping",
+    "write_release",
+    "write_whole",
+]

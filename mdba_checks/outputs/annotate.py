@@ -1,0 +1,208 @@
+"""The annotated data set: every row with what is known about whoever labeled it.
+
+The input stays as it is, row by row and value by value; five columns are added behind it. The gap,
+its interval and the finding are those of the row's labeler and group. `mdba_p_positive` is the
+probability that the right label is yes, once the labeler's habits are accounted for: a yes of
+somebody who says yes too often in this group counts for less, a no of somebody who says no too
+often as well. It can be trained on, as a soft target or as a weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from mdba_checks.assessment import Assessment
+from mdba_checks.errors import InputError
+from mdba_checks.findings import INCONCLUSIVE, SEVERITY
+from mdba_checks.outputs.copied_rows import arrow_rows
+from mdba_checks.tables import (
+    FloatArray,
+    IntArray,
+    Source,
+    content_hash,
+    read_table,
+    source_name,
+    text_columns,
+)
+
+ADDED_COLUMNS = ("mdba_gap", "mdba_ci_low", "mdba_ci_high", "mdba_finding", "mdba_p_positive")
+
+# A rate of 0 or 1 comes from few items; as a likelihood it would silence all other evidence.
+_LEAST, _MOST = 0.01, 0.99
+
+
+def annotate(labels: Source, assessment: Assessment) -> pd.DataFrame:
+    """Return the labels with what is known about every row in five more columns.
+
+    ``mdba_gap, mdba_ci_low, mdba_ci_high, mdba_finding`` are those of the row's labeler and group.
+    A row of the reference group has no gap of its own: its numbers are missing, and its finding is
+    the labeler's most severe one. Rows that were dropped because they lack a labeler, label or
+    group are inconclusive. ``mdba_p_positive`` is the probability that the right label is 1.
+
+    Parameters
+    ----------
+    labels
+        The labels that were assessed. The columns of a DataFrame keep their order and types.
+    assessment
+        What `assess` returned for them.
+
+    Raises
+    ------
+    InputError
+        When these are not the labels that were assessed, or they were annotated before.
+
+    Examples
+    --------
+    >>> from mdba_checks import CheckConfig, assess
+    >>> from mdba_checks.simulation import simulate
+    >>> made = simulate(n_items=3000, n_labelers=2, tprs=[0.5, 0.94], seed=1)
+    >>> assessment = assess(made.labels, made.gold, CheckConfig(reference="men"))
+    >>> annotated = annotate(made.labels, assessment)
+    >>> list(annotated.columns[-5:])
+    ['mdba_gap', 'mdba_ci_low', 'mdba_ci_high', 'mdba_finding', 'mdba_p_positive']
+    >>> annotated.loc[annotated["labeler"] == "L1", "mdba_finding"].unique().tolist()
+    ['biased']
+    """
+    table = read_assessed(labels, assessment)
+    refuse_annotated(table.column_names, labels)
+    found = findings_by_row(table, assessment)
+    if isinstance(labels, pd.DataFrame):
+        frame = labels.copy()
+    else:
+        frame = arrow_rows(labels, assessment.config).table.to_pandas()
+    for name in found:
+        frame[name] = found[name].to_numpy()
+    return frame
+
+
+def findings_by_row(table: pa.Table, assessment: Assessment) -> pd.DataFrame:
+    """Return the five columns alone, one row per row of a table from `read_assessed`."""
+    cells = locate(table, assessment)
+    dropped = assessment.decision < 0
+    gaps = assessment.gaps
+    place = cells.number(gaps["labeler"], gaps["group"])
+    found: dict[str, Any] = {}
+    for name in ("gap", "ci_low", "ci_high"):
+        numbers = np.full(cells.count, np.nan)
+        numbers[place] = gaps[name]
+        found[f"mdba_{name}"] = np.where(dropped, np.nan, cells.spread(numbers, np.nan))
+    finding = np.repeat(_most_severe(gaps, cells), len(cells.groups))
+    finding[place] = gaps["finding"]
+    found["mdba_finding"] = np.where(dropped, INCONCLUSIVE, cells.spread(finding, INCONCLUSIVE))
+    found["mdba_p_positive"] = _p_positive(assessment, cells)
+    return pd.DataFrame(found, columns=list(ADDED_COLUMNS))
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Which labeler and which group every row of the labels belongs to.
+
+    Attributes
+    ----------
+    labelers, groups
+        Names; pseudonyms if the assessment knows labelers by them.
+    labeler, group
+        Per row, the place of its name among the names; -1 where the row has none.
+    """
+
+    labelers: tuple[str, ...]
+    groups: tuple[str, ...]
+    labeler: IntArray
+    group: IntArray
+
+    @property
+    def count(self) -> int:
+        """How many pairs of a labeler and a group there are."""
+        return len(self.labelers) * len(self.groups)
+
+    def number(self, labelers: Iterable[str], groups: Iterable[str]) -> IntArray:
+        """Return the numbers of pairs by their names."""
+        known = {name: place for place, name in enumerate(self.labelers)}
+        of_group = {name: place for place, name in enumerate(self.groups)}
+        pairs = zip(labelers, groups, strict=True)
+        return np.array([known[a] * len(self.groups) + of_group[b] for a, b in pairs], dtype=int)
+
+    def spread(self, values: Any, absent: Any) -> Any:
+        """Return the value of every row's pair; `absent` for rows that belong to none."""
+        inside = (self.labeler >= 0) & (self.group >= 0)
+        return np.where(inside, values[self.labeler * len(self.groups) + self.group], absent)
+
+
+def read_assessed(labels: Source, assessment: Assessment) -> pa.Table:
+    """Read the labels as the check does; refuse others than those that were assessed."""
+    config = assessment.config
+    table = read_table(
+        labels, text_columns=text_columns(config), missing_values=config.missing_values
+    )
+    if content_hash(table) != assessment.data.labels_hash:
+        raise InputError(
+            f"{source_name(labels)} does not hold the labels that were assessed: check it again"
+        )
+    return table
+
+
+def locate(table: pa.Table, assessment: Assessment) -> Cells:
+    """Find the labeler and the group of every row of a table from `read_assessed`."""
+    columns = assessment.config.columns
+    labelers = tuple(dict.fromkeys(assessment.gaps["labeler"]))
+    groups = assessment.data.groups
+    known = {name: place for place, name in enumerate(labelers)}
+    if assessment.pseudonyms is not None:
+        known = {name: known[alias] for name, alias in assessment.pseudonyms.items()}
+    return Cells(
+        labelers,
+        groups,
+        _places(table.column(columns.labeler), known),
+        _places(table.column(columns.group), {name: place for place, name in enumerate(groups)}),
+    )
+
+
+def refuse_annotated(names: Iterable[str], labels: Source) -> None:
+    """Refuse a table that has one of our columns: nothing in the input is ever replaced."""
+    taken = [name for name in names if name in ADDED_COLUMNS]
+    if taken:
+        raise InputError(
+            f"{source_name(labels)} already has a column {taken[0]!r}: give the labels as they "
+            "were before a check annotated them, or rename the column"
+        )
+
+
+def _places(column: pa.ChunkedArray, known: Mapping[str, int]) -> IntArray:
+    encoded = column.combine_chunks()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.chunk(0)
+    # Appending -1 lets a missing code (-1) find it as the last entry.
+    place = np.array([*(known.get(name, -1) for name in encoded.dictionary.to_pylist()), -1])
+    places: IntArray = place[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
+    return places
+
+
+def _most_severe(gaps: pd.DataFrame, cells: Cells) -> Any:
+    """Return the most severe finding about every labeler."""
+    findings = list(SEVERITY)
+    rank = gaps["finding"].map(SEVERITY).groupby(gaps["labeler"]).min()
+    return np.array([findings[rank[name]] for name in cells.labelers], dtype=object)
+
+
+def _p_positive(assessment: Assessment, cells: Cells) -> FloatArray:
+    """Return the probability that yes is right, by Bayes' rule: g before, the decision as news."""
+    said_yes = assessment.decision == 1
+    rates = assessment.rates
+    if rates is None or assessment.p_right is None:
+        return np.full(len(said_yes), np.nan)
+    place = cells.number(rates["labeler"], rates["group"])
+    likelihood = []
+    for name in ("tpr", "fpr"):
+        rate = np.full(cells.count, np.nan)
+        rate[place] = rates[name].clip(_LEAST, _MOST)
+        yes = cells.spread(rate, np.nan)
+        likelihood.append(np.where(said_yes, yes, 1 - yes))
+    right, wrong = assessment.p_right * likelihood[0], (1 - assessment.p_right) * likelihood[1]
+    p: FloatArray = right / (right + wrong)
+    return p

@@ -1,0 +1,223 @@
+"""How labelers change: gaps over successive checks, and which changes are more than chance.
+
+A change is the difference between a labeler's gap in one check and in the check before it. It is
+held against the standard errors of both, and the p-values of one check are adjusted for their
+number (Holm). Checks often share gold items, and sometimes rows. What they share pushes both gaps
+the same way and cancels in the difference, which is then less uncertain than is assumed here: the
+test errs on the side of no change.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import norm
+
+from mdba_checks.errors import InputError
+from mdba_checks.findings import adjust
+from mdba_checks.outputs.files import write_whole
+from mdba_checks.outputs.record import to_json
+
+COLUMNS = (
+    "labeler",
+    "group",
+    "check",
+    "created",
+    "gap",
+    "ci_low",
+    "ci_high",
+    "finding",
+    "change",
+    "change_p",
+    "changed",
+)
+
+_NUMBERS = ("gap", "std_error", "ci_low", "ci_high")
+_ALIKE = ("metric", "estimator")
+_TIME = "%Y%m%dT%H%M%S.%f"  # in names of records: they sort by it
+
+
+class History:
+    """A folder of the records of checks, which `trend` compares.
+
+    Checks may share a folder at the same time: every file appears whole or not at all.
+
+    Parameters
+    ----------
+    folder
+        Where it is; it is made if need be.
+    inputs
+        Files and folders that must not be written to.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> history = History(tempfile.mkdtemp())
+    >>> history.remember({"verdict": "pass"}).suffix
+    '.json'
+    """
+
+    def __init__(self, folder: str | Path, *, inputs: Iterable[str | Path] = ()) -> None:
+        self.folder = Path(folder)
+        for each in map(Path, inputs):
+            if each.is_dir() and self.folder.resolve().is_relative_to(each.resolve()):
+                raise InputError(
+                    f"cannot keep the history in {folder}: the folder {each} is an input"
+                )
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"cannot keep the history in {folder}: {error.strerror or error}; name a folder"
+            ) from None
+
+    def remember(self, record: Mapping[str, Any]) -> Path:
+        """Keep the record of a check; names of files sort by time.
+
+        When the clock is behind the newest record, the new one gets the time after that, and
+        ``clock`` holds what the clock said.
+
+        Parameters
+        ----------
+        record
+            What `to_record` returned.
+        """
+        created = now = datetime.now(UTC)
+        newest = max((each.name for each in self.folder.glob("[0-9]*T*Z-*.json")), default="")
+        with suppress(ValueError):  # not one of ours
+            last = datetime.strptime(newest.partition("Z-")[0], _TIME).replace(tzinfo=UTC)
+            # A clock may be set back; what was checked later still comes later.
+            created = max(now, last + timedelta(microseconds=1))
+        clock = {} if created == now else {"clock": now.isoformat()}
+        path = self.folder / f"{created:{_TIME}}Z-{secrets.token_hex(4)}.json"
+        write_whole(path, to_json({"created": created.isoformat(), **clock, **record}))
+        return path
+
+
+def trend(records: Sequence[Mapping[str, Any] | str | Path]) -> pd.DataFrame:
+    """Return every labeler's gap over successive checks, and how it changed.
+
+    Parameters
+    ----------
+    records
+        Records of checks, from the oldest to the newest: the results of `to_record`, JSON files
+        that ``mdba check --json`` wrote, sidecars, or folders with such files. Where all records
+        say when they were made, that decides about their order.
+
+    Returns
+    -------
+    DataFrame
+        One row per labeler, group and check: ``labeler, group, check, created, gap, ci_low,
+        ci_high, finding, change, change_p, changed``. `check` counts from 1; `change` is since the
+        labeler's check before, `change_p` its p-value adjusted for all changes of that check, and
+        `changed` tells whether it is beyond chance, by the confidence of the check.
+
+    Raises
+    ------
+    InputError
+        When a file is not such a record, or the records cannot be compared.
+
+    Examples
+    --------
+    >>> row = {"labeler": "Ann", "group": "women", "reference": "men", "finding": "fair"}
+    >>> before = {**row, "gap": 0.0, "std_error": 0.03, "ci_low": -0.05, "ci_high": 0.05}
+    >>> after = {**row, "gap": -0.2, "std_error": 0.04, "ci_low": -0.27, "ci_high": -0.13}
+    >>> about = {"metric": "tpr", "estimator": "mdba_dr", "confidence": 0.9}
+    >>> history = trend([{**about, "gaps": [before]}, {**about, "gaps": [after]}])
+    >>> history[["check", "gap", "change", "changed"]]
+       check  gap  change  changed
+    0      1  0.0     NaN    False
+    1      2 -0.2    -0.2     True
+    """
+    checks = _in_order([each for given in records for each in _read(given)])
+    _refuse_unlike(checks)
+    tables = [_table(check, number) for number, check in enumerate(checks, start=1)]
+    history = pd.concat(tables, ignore_index=True)
+    history = history.sort_values(["labeler", "group", "check"], kind="stable", ignore_index=True)
+    before = history.groupby(["labeler", "group", "reference"], sort=False)[
+        ["gap", "std_error"]
+    ].shift()
+    history["change"] = history["gap"] - before["gap"]
+    history["change_p"] = _p(history["change"], history["std_error"], before["std_error"])
+    for _, rows in history.groupby("check"):
+        history.loc[rows.index, "change_p"] = adjust(rows["change_p"].to_numpy(), "holm")
+    history["changed"] = history["change_p"] < 1 - history["confidence"]
+    return history[list(COLUMNS)]
+
+
+def _p(change: pd.Series[float], error: pd.Series[float], before: pd.Series[float]) -> Any:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        z: Any = change.abs() / np.sqrt(error**2 + before**2)
+    return 2 * norm.sf(z)
+
+
+def _read(given: Mapping[str, Any] | str | Path) -> list[Mapping[str, Any]]:
+    if isinstance(given, Mapping):
+        return [_checked(given, "the record")]
+    path = Path(given)
+    if path.is_dir():
+        found = [_parsed(file) for file in sorted(path.rglob("*.json"))]
+        checks = [each for each in found if _is_record(each)]
+        if not checks:
+            raise InputError(f"folder {path} holds no record of a check (--json FILE writes them)")
+        return checks
+    return [_checked(_parsed(path), str(path))]
+
+
+def _parsed(path: Path) -> Any:
+    try:
+        return json.loads(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+    except (ValueError, RecursionError):  # the second for brackets without end
+        raise InputError(f"{path} is not JSON: give what mdba check --json wrote") from None
+
+
+def _is_record(value: Any) -> bool:
+    needed = {"gaps", "confidence", *_ALIKE}
+    return isinstance(value, Mapping) and needed <= set(value)
+
+
+def _checked(value: Any, name: str) -> Mapping[str, Any]:
+    if not _is_record(value):
+        raise InputError(f"{name} is not the record of a check: give what mdba check --json wrote")
+    record: Mapping[str, Any] = value
+    return record
+
+
+def _in_order(checks: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    if not checks:
+        raise InputError("there is no record of a check to show: give one or more")
+    if all("created" in check for check in checks):
+        return sorted(checks, key=lambda check: str(check["created"]))
+    return checks
+
+
+def _refuse_unlike(checks: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse gaps that mean different things: their differences would mean nothing."""
+    for key in _ALIKE:
+        found = list(dict.fromkeys(str(check[key]) for check in checks))
+        if len(found) > 1:
+            raise InputError(
+                f"the records cannot be compared: {key} is {' in one and '.join(found)} in another"
+            )
+
+
+def _table(check: Mapping[str, Any], number: int) -> pd.DataFrame:
+    wanted = ["labeler", "group", "reference", "finding", *_NUMBERS]
+    try:
+        table = pd.DataFrame(check["gaps"], columns=wanted)
+        table = table.astype(dict.fromkeys(_NUMBERS, float))
+    except (TypeError, ValueError):
+        raise InputError(f"record {number} is damaged: its gaps are no table") from None
+    return table.assign(
+        check=number, created=check.get("created"), confidence=float(check["confidence"])
+    )

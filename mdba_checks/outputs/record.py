@@ -1,0 +1,178 @@
+"""The record of a check: what was decided and everything it rests on, ready for JSON.
+
+The record is what leaves the process: for other programs, for an archive, for whoever asks a year
+later why training was stopped. It holds no rows of the data and no secrets, and it is enough to run
+the check again (see `mdba_checks.outputs.rerun`). It is valid JSON always: a number that does not
+exist is null, never NaN.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from mdba_checks import __version__
+
+if TYPE_CHECKING:
+    from mdba_checks.assessment import Assessment
+    from mdba_checks.verdict import Decision
+
+
+# Packages that numbers are made with, by the names that they may be installed under.
+_MADE_WITH = (
+    ("numpy",),
+    ("pandas",),
+    ("pyarrow",),
+    ("scikit-learn",),
+    ("scipy",),
+    ("xgboost", "xgboost-cpu"),
+)
+
+
+@cache
+def versions() -> Mapping[str, str | None]:
+    """Return the versions of everything that the numbers of a check depend on.
+
+    Examples
+    --------
+    >>> sorted(versions())
+    ['mdba-checks', 'numpy', 'pandas', 'pyarrow', 'python', 'scikit-learn', 'scipy', 'xgboost']
+    """
+    made_with = {names[0]: _installed(names) for names in _MADE_WITH}
+    return {"mdba-checks": __version__, "python": platform.python_version(), **made_with}
+
+
+def _installed(names: tuple[str, ...]) -> str | None:
+    for name in names:
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            continue
+    return None
+
+
+def to_record(assessment: Assessment, decision: Decision) -> dict[str, Any]:
+    """Return the record of a check.
+
+    Findings and reasons are those of the decision's policy, also where the assessment was made with
+    another one.
+
+    Examples
+    --------
+    >>> from mdba_checks import CheckConfig, assess, gate
+    >>> from mdba_checks.simulation import simulate
+    >>> made = simulate(n_items=3000, n_labelers=2, tprs=[0.5, 0.94], seed=1)
+    >>> assessment = assess(made.labels, made.gold, CheckConfig(reference="men"))
+    >>> record = to_record(assessment, gate(assessment))
+    >>> record["verdict"], record["gaps"][0]["labeler"], record["gaps"][0]["finding"]
+    ('block', 'L1', 'biased')
+    """
+    judged = assessment.with_policy(decision.policy)
+    config = judged.config
+    record = {
+        "verdict": decision.verdict,
+        "reasons": decision.reasons,
+        "policy": config.policy.resolved().model_dump(mode="json"),
+        "estimator": config.estimator,
+        "metric": config.metric,
+        "confidence": config.confidence,
+        "reference": config.reference,
+        "seed": config.seed,
+        "version": __version__,
+        "gaps": judged.gaps.to_dict("records"),
+        "diagnostics": [asdict(each) for each in judged.diagnostics],
+        "data": asdict(judged.data),
+        "messages": judged.messages,
+        "config": config.model_dump(mode="json"),
+        "origin": asdict(judged.origin),
+        "versions": versions(),
+    }
+    plain: dict[str, Any] = _plain(record)
+    return plain
+
+
+def to_json(record: Mapping[str, Any]) -> str:
+    r"""Return a record as JSON text, in ASCII.
+
+    ASCII survives every terminal, pipe and log, and a labeler's name cannot carry a terminal escape
+    into it.
+
+    Examples
+    --------
+    >>> print(to_json({"labeler": "Zoë", "gap": None}), end="")
+    {
+      "labeler": "Zo\u00eb",
+      "gap": null
+    }
+    """
+    return json.dumps(record, indent=2, allow_nan=False) + "\n"
+
+
+def parse_record(text: bytes) -> dict[str, Any]:
+    """Return the record that `to_json` wrote; a stranger may have written the text.
+
+    Raises
+    ------
+    ValueError
+        When the text is not one JSON object, or means different things to different readers: it has
+        a key twice, or numbers that JSON does not know.
+
+    Examples
+    --------
+    >>> parse_record(b'{"verdict": "pass"}')
+    {'verdict': 'pass'}
+    >>> parse_record(b'{"verdict": "pass", "verdict": "block"}')
+    Traceback (most recent call last):
+    ...
+    ValueError: the key 'verdict' is there twice
+    """
+    try:
+        found = json.loads(
+            text, object_pairs_hook=_once, parse_float=_finite, parse_constant=_no_number
+        )
+    except RecursionError:
+        msg = "it is nested too deeply"
+        raise ValueError(msg) from None
+    if not isinstance(found, dict):
+        msg = "it is no JSON object"
+        raise ValueError(msg)  # noqa: TRY004  like all other ways in which a text is no record
+    return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            msg = f"the key {key[:40]!r} is there twice"
+            raise ValueError(msg)
+        found[key] = value
+    return found
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    return number if math.isfinite(number) else _no_number(digits[:40])
+
+
+def _no_number(name: str) -> NoReturn:
+    msg = f"{name} is no number in JSON"
+    raise ValueError(msg)
+
+
+def _plain(value: Any) -> Any:
+    """Return the same value made of dicts, lists, texts and numbers that JSON knows."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    if hasattr(value, "item"):  # a numpy scalar
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

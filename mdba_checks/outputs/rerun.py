@@ -1,0 +1,458 @@
+"""A check run again from its record: the same tables and settings have to give the same numbers.
+
+The record says where the tables were, what they held, how they were asked and what came out. Here
+the tables are found and held against their hashes, the check is made again, and every number is
+compared. The record may come from a stranger: every value that is used is validated first, no
+database server is asked because a record names it, and nothing is written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pandas as pd
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from mdba_checks.assessment import Assessment, assess
+from mdba_checks.config import CheckConfig
+from mdba_checks.errors import InputError
+from mdba_checks.estimation import Progress
+from mdba_checks.metrics import Metric
+from mdba_checks.outputs.record import parse_record, versions
+from mdba_checks.outputs.release_rule import Release, decide_release
+from mdba_checks.outputs.sidecar import is_sealed, sidecar_path
+from mdba_checks.tables import (
+    KEY_VARIABLE,
+    Source,
+    content_hash,
+    is_database,
+    pseudonym,
+    read_key,
+    read_table,
+    source_name,
+    text_columns,
+)
+from mdba_checks.verdict import Verdict, gate
+
+TOLERANCE, TOLERANCE_ACROSS_VERSIONS = 1e-9, 1e-6
+NUMBERS = (
+    "gap",
+    "std_error",
+    "ci_low",
+    "ci_high",
+    "p_value",
+    "rate",
+    "rate_reference",
+    "n_labels",
+    "n_gold",
+    "n_gold_positive",
+)
+_MOST_BYTES = 1 << 30
+_MOST_SHOWN = 200
+_IN_A_FILE = re.compile(r"(sqlite|duckdb)(\+\w+)?:///(?P<path>[^?*]+)::(?P<table>[^?*]+)")
+
+_Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+_Count = Annotated[int, Field(ge=0)]
+_Number = Annotated[float, Field(allow_inf_nan=False)]
+_Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class _Strict(BaseModel):
+    # Strict: "0.1" is no number here. Other keys are of other versions, and are never looked at.
+    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+
+
+class _Gap(_Strict):
+    labeler: str
+    group: str
+    reference: str
+    metric: Metric
+    gap: _Number | None
+    std_error: _Number | None
+    ci_low: _Number | None
+    ci_high: _Number | None
+    p_value: _Share | None
+    rate: _Number | None
+    rate_reference: _Number | None
+    finding: Literal["biased", "borderline", "fair", "inconclusive"]
+    n_labels: _Count
+    n_gold: _Count
+    n_gold_positive: _Count
+
+
+class _Data(_Strict):
+    labels_hash: _Hash
+    gold_hash: _Hash
+
+
+class _Origin(_Strict):
+    labels: Annotated[str, Field(min_length=1, max_length=10_000)] | None
+    gold: Annotated[str, Field(min_length=1, max_length=10_000)] | None
+    learner: str | None
+    text_model: str | None = None
+
+
+class _Recheck(_Strict):
+    gaps: list[_Gap] | None = None
+
+
+class _Approval(_Strict):
+    decision: Literal["release", "quarantine", "block"]
+    name: str
+    reason: str
+    decided_at: str
+
+
+class Recorded(_Strict):
+    """What a record says, once it was found to make sense."""
+
+    verdict: Verdict
+    reasons: list[str]
+    gaps: list[_Gap]
+    data: _Data
+    origin: _Origin
+    versions: dict[str, str | None]
+    config: dict[str, Any]
+    recheck: _Recheck | None = None
+    approval: _Approval | None = None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A value that is another than the recorded one; None where there is none.
+
+    The verdict belongs to no labeler and no group.
+    """
+
+    labeler: str | None
+    group: str | None
+    name: str
+    recorded: float | str | None
+    found: float | str | None
+
+    def __str__(self) -> str:
+        said = f"{self.name} is {_value(self.found)} and was {_value(self.recorded)}"
+        if self.labeler is None or self.group is None:
+            return said
+        return f"labeler {_shown(self.labeler)}, group {_shown(self.group)}: {said}"
+
+
+@dataclass(frozen=True)
+class Rerun:
+    """How a check that was made again compares with its record.
+
+    Attributes
+    ----------
+    n_gaps
+        How many gaps were compared, those of a second check after a quarantine included.
+    tolerance
+        How far a number may be from the recorded one.
+    differences
+        What is further away, in the order of the record.
+    other_versions
+        What was installed in another version then: ``"numpy 2.2.0 then, 2.3.1 now"``.
+    verdict
+        What holds by the recorded policy, and by what a person decided where one did.
+    notes
+        What else is to be known, in sentences.
+    """
+
+    n_gaps: int
+    tolerance: float
+    differences: tuple[Difference, ...]
+    other_versions: tuple[str, ...]
+    verdict: Verdict
+    notes: tuple[str, ...] = ()
+
+    @property
+    def same(self) -> bool:
+        """Whether every number is the recorded one."""
+        return not self.differences
+
+
+def read_recorded(path: str | Path) -> tuple[Recorded, CheckConfig]:
+    """Return what a sidecar, or a file that ``mdba check --json`` wrote, says; and its settings.
+
+    Raises
+    ------
+    InputError
+        When it is no such record, is damaged, or was made by a version that did not write down what
+        is needed.
+    """
+    path = Path(path)
+    record = _parsed(path)
+    if "seal" in record and not is_sealed(record):
+        raise InputError(f"{path} is damaged: it is not what was written; make the check again")
+    missing = [key for key in ("gaps", "config", "data") if key not in record]
+    if missing:
+        raise InputError(f"{path} is not the record of a check: it has no {missing[0]!r}")
+    if "origin" not in record or "versions" not in record:
+        raise InputError(
+            f"{path} does not say where its tables were: it was written by an older version; make "
+            "the check again with mdba check"
+        )
+    try:
+        recorded = Recorded.model_validate(record)
+    except ValidationError as error:
+        raise InputError(f"{path} is damaged: {_first_problem(error)}") from None
+    config = CheckConfig.from_mapping(recorded.config, origin=f"{path}: config")
+    _refuse_contradictions(path, record, recorded, config)
+    return recorded, config
+
+
+def rerun(
+    path: str | Path,
+    *,
+    labels: Source | None = None,
+    gold: Source | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Rerun:
+    """Make a check again from its record, and compare every number.
+
+    Parameters
+    ----------
+    path
+        A sidecar, or a file that ``mdba check --json`` wrote.
+    labels, gold
+        Where the tables are now; by default where they were, or beside the record.
+    jobs
+        Parallel workers; the numbers do not depend on it.
+    progress
+        As for `assess`.
+
+    Raises
+    ------
+    InputError
+        When the record cannot be used, a table is not found or was changed, or the key is missing
+        that pseudonyms were made with.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from mdba_checks import CheckConfig, assess, gate
+    >>> from mdba_checks.outputs import to_json, to_record
+    >>> from mdba_checks.simulation import simulate
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> made = simulate(n_items=3000, n_labelers=2, tprs=[0.5, 0.94], seed=1)
+    >>> made.labels.to_csv(folder / "labels.csv", index=False)
+    >>> made.gold.to_csv(folder / "gold.csv", index=False)
+    >>> tables = folder / "labels.csv", folder / "gold.csv"
+    >>> found = assess(*tables, CheckConfig(reference="men"))
+    >>> _ = (folder / "check.json").write_text(to_json(to_record(found, gate(found))))
+    >>> again = rerun(folder / "check.json")
+    >>> again.same, again.n_gaps, again.tolerance, again.verdict
+    (True, 2, 1e-09, 'block')
+    """
+    recorded, config = read_recorded(path)
+    if recorded.origin.learner is not None:
+        raise InputError(
+            f"{path} was made with a learner of its own, {_shown(recorded.origin.learner)}, which "
+            "a record cannot hold: make the check again in Python"
+        )
+    reader = recorded.origin.text_model or config.text_model
+    if reader is not None:  # a stranger's record must not choose what is loaded
+        raise InputError(
+            f"{path} was made with a text model, {_shown(reader)}, which a record cannot hold: "
+            "make the check again"
+        )
+    if config.pseudonymize:
+        _refuse_without_key(path)
+    folder = Path(path).resolve().parent
+    tables = {}
+    for name, given in (("labels", labels), ("gold", gold)):
+        source = _find(name, getattr(recorded.origin, name), folder) if given is None else given
+        tables[name] = _read(name, source, config, getattr(recorded.data, f"{name}_hash"))
+    if config.pseudonymize:
+        _refuse_other_key(tables["labels"], config, recorded.gaps)
+    # No number depends on these, and a stranger's record must not choose where rows are sent.
+    config = config.updated({"jobs": jobs, "engine": "local", "cluster": None})
+    assessment = assess(tables["labels"], tables["gold"], config, progress=progress)
+    return _compared(recorded, assessment, tables, progress)
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    try:
+        if path.is_file() and path.stat().st_size > _MOST_BYTES:
+            raise InputError(f"{path} is not the record of a check: it is too large")
+        return parse_record(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+    except ValueError as error:
+        beside = sidecar_path(path)
+        hint = f"; its record is {beside}" if beside.exists() else ""
+        what = "it is not text" if isinstance(error, UnicodeDecodeError) else str(error)
+        raise InputError(f"{path} is not the record of a check: {what[:120]}{hint}") from None
+
+
+def _first_problem(error: ValidationError) -> str:
+    detail = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(str(part) for part in detail["loc"])[:80]
+    return f"{place!r} {detail['msg'].lower().replace('input should', 'should')}"
+
+
+def _refuse_contradictions(
+    path: Path, record: Mapping[str, Any], recorded: Recorded, config: CheckConfig
+) -> None:
+    """Refuse a record whose parts do not belong together."""
+    plain = config.model_dump(mode="json")
+    plain["policy"] = config.policy.resolved().model_dump(mode="json")
+    for key in ("policy", "estimator", "metric", "confidence", "reference", "seed"):
+        if key in record and record[key] != plain[key]:
+            raise InputError(f"{path} is damaged: {key!r} and 'config.{key}' differ")
+    for rows in (recorded.gaps, (recorded.recheck and recorded.recheck.gaps) or []):
+        if len({(row.labeler, row.group) for row in rows}) < len(rows):
+            raise InputError(f"{path} is damaged: 'gaps' has a labeler and group twice")
+        if any(row.metric != config.metric for row in rows):
+            raise InputError(f"{path} is damaged: 'gaps' and 'config.metric' differ")
+
+
+def _refuse_without_key(path: str | Path) -> None:
+    try:
+        read_key()
+    except InputError:
+        raise InputError(
+            f"{path} knows labelers by pseudonyms: put the key that made them into {KEY_VARIABLE}"
+        ) from None
+
+
+def _refuse_other_key(table: pa.Table, config: CheckConfig, gaps: Sequence[_Gap]) -> None:
+    if config.columns.labeler not in table.column_names:
+        return  # `assess` says so
+    names = table.column(config.columns.labeler).unique().drop_null().to_pylist()
+    key = read_key()
+    if gaps and not {pseudonym(name, key) for name in names} & {row.labeler for row in gaps}:
+        raise InputError(f"the recorded pseudonyms were made with another key: mend {KEY_VARIABLE}")
+
+
+def _find(name: str, source: str | None, folder: Path) -> str:
+    """Return where a table is: where it was, else below the record's folder, else beside it."""
+    if source is None:
+        raise InputError(f"the record does not say where the {name} table was: give --{name} FILE")
+    if not is_database(source):
+        given = Path(source)
+        for path in (given, folder / given, folder / given.name):
+            if _is_there(path):
+                return str(path)
+        raise InputError(
+            f"the {name} table is not at {_shown(source)} any more, nor beside the record: give "
+            f"--{name} FILE"
+        )
+    inside = _IN_A_FILE.fullmatch(source)
+    if not inside:
+        # Whoever wrote the record would decide which server is asked, and under which name.
+        raise InputError(
+            f"the {name} table was in a database, {_shown(source)}: give --{name} URL::table, with "
+            "user and password where they are needed; a record never holds them"
+        )
+    url, path = source.partition(":///")[0], Path(inside["path"])
+    for each in (path, folder / path, folder / path.name):
+        if _is_there(each):
+            return f"{url}:///{each}::{inside['table']}"
+    raise InputError(
+        f"the {name} table is not at {_shown(source)} any more, nor the file beside the record: "
+        f"give --{name} URL::table"
+    )
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.is_file() or path.is_dir()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
+
+
+def _shown(text: str) -> str:
+    """Return a stranger's text quoted, and not at any length."""
+    return repr(text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…")
+
+
+def _value(value: float | str | None) -> str:
+    return "none" if value is None else _shown(value) if isinstance(value, str) else f"{value!r}"
+
+
+def _read(name: str, source: Source, config: CheckConfig, expected: str) -> pa.Table:
+    table = read_table(
+        source, text_columns=text_columns(config), missing_values=config.missing_values
+    )
+    found = content_hash(table)
+    if found != expected:
+        raise InputError(
+            f"the {name} table was changed since the check: {source_name(source)} has the content "
+            f"hash {found}, and {expected} was checked; give the table of then with --{name}"
+        )
+    return table
+
+
+def _compared(
+    recorded: Recorded,
+    assessment: Assessment,
+    tables: Mapping[str, pa.Table],
+    progress: Progress | None,
+) -> Rerun:
+    now = versions()
+    names = dict.fromkeys([*now, *recorded.versions])
+    other = tuple(
+        f"{name[:40]} {(recorded.versions.get(name) or 'none')[:40]} then, {now.get(name)} now"
+        for name in names
+        if recorded.versions.get(name) != now.get(name)
+    )
+    tolerance = TOLERANCE_ACROSS_VERSIONS if other else TOLERANCE
+    differences = _differences(recorded.gaps, assessment.gaps, tolerance)
+    n_gaps = len(recorded.gaps)
+    found = Release(gate(assessment), assessment)
+    if (recorded.recheck or recorded.approval) and not differences:
+        found = decide_release(
+            tables["labels"],
+            tables["gold"],
+            assessment,
+            approval=recorded.approval.model_dump() if recorded.approval else None,
+            progress=progress,
+        )
+        rest = (recorded.recheck and recorded.recheck.gaps) or []
+        again = found.parts.assessment if found.parts else None
+        differences += _differences(
+            rest, assessment.gaps.iloc[:0] if again is None else again.gaps, tolerance
+        )
+        n_gaps += len(rest)
+    verdict = found.decision.verdict
+    if not differences and recorded.verdict != verdict:
+        differences.append(Difference(None, None, "the verdict", recorded.verdict, verdict))
+    notes = []
+    if found.approval is not None:
+        notes.append(f"a person decided: {found.decision.reasons[0]}")
+    return Rerun(n_gaps, tolerance, tuple(differences), other, verdict, tuple(notes))
+
+
+def _differences(
+    recorded: Sequence[_Gap], found: pd.DataFrame, tolerance: float
+) -> list[Difference]:
+    rows = {(row["labeler"], row["group"]): row for row in found.to_dict("records")}
+    differences = []
+    for old in recorded:
+        new = rows.pop((old.labeler, old.group), None)
+        if new is None:
+            differences.append(Difference(old.labeler, old.group, "the gap", old.gap, None))
+            continue
+        for name in ("reference", "finding", *NUMBERS):
+            then, today = getattr(old, name), new[name]
+            if not isinstance(today, str):
+                today = None if pd.isna(today) else float(today)
+            if not _close(then, today, tolerance):
+                differences.append(Difference(old.labeler, old.group, name, then, today))
+    differences += [
+        Difference(labeler, group, "the gap", None, float(row["gap"]))
+        for (labeler, group), row in rows.items()
+    ]
+    return differences
+
+
+def _close(then: Any, today: Any, tolerance: float) -> bool:
+    if then is None or today is None or isinstance(then, str):
+        return bool(then == today)
+    return bool(abs(then - today) <= tolerance)

@@ -1,0 +1,372 @@
+"""The sidecar: a data set's passport, and the way to tell whether it belongs to it.
+
+Beside a data set that leaves the gate lies ``<name>.mdba.json``: the record of the check and the
+hash of what was written. Parquet files also carry it inside. The hash is of the content, not of the
+bytes: packing a file again is no change, another value in one cell is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mdba_checks import __version__
+from mdba_checks.config import CheckConfig
+from mdba_checks.errors import InputError
+from mdba_checks.outputs.copied_rows import (
+    METADATA_KEY,
+    ArrowRows,
+    Format,
+    Rows,
+    format_of,
+    same_format,
+    without_index,
+)
+from mdba_checks.outputs.files import check_target, whole_file
+from mdba_checks.outputs.record import parse_record, to_json
+from mdba_checks.tables import (
+    BoolArray,
+    Source,
+    content_hash,
+    first_line,
+    is_database,
+    read_csv,
+    read_table,
+    text_columns,
+)
+
+SUFFIX = ".mdba.json"
+_SEAL = "seal"
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows on their way into a file: which of them, and with which columns behind them."""
+
+    path: Path
+    rows: Rows
+    extra: pd.DataFrame | None = None
+    keep: BoolArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows) if self.keep is None else int(self.keep.sum())
+
+    def write(self, path: Path, metadata: bytes | None = None) -> None:
+        """Write the rows to a path, in the format that the part's own name stands for."""
+        form = format_of(self.path)
+        if isinstance(self.rows, ArrowRows):
+            self.rows.write(path, form, extra=self.extra, keep=self.keep, metadata=metadata)
+        else:
+            self.rows.write(path, form, extra=self.extra, keep=self.keep)
+
+    def described(self, held: pa.Table) -> dict[str, Any]:
+        """Return what the sidecar says about the part, once it was written and read again."""
+        return {
+            "name": self.path.name,
+            "rows": held.num_rows,
+            "content_hash": content_hash(held),
+        }
+
+
+@dataclass(frozen=True)
+class Published:
+    """What was written.
+
+    Attributes
+    ----------
+    path, sidecar
+        The data set and its passport.
+    record
+        What the sidecar says.
+    messages
+        What the user should know about it, in sentences.
+    """
+
+    path: Path
+    sidecar: Path
+    record: Mapping[str, Any]
+    messages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Whether a file is the one its sidecar speaks of; if not, why not."""
+
+    ok: bool
+    reason: str
+    record: Mapping[str, Any] | None = None
+
+
+def sidecar_path(path: str | Path) -> Path:
+    """Return where the sidecar of a file is.
+
+    Examples
+    --------
+    >>> sidecar_path("out/labels.csv").name
+    'labels.csv.mdba.json'
+    """
+    return Path(path).with_name(Path(path).name + SUFFIX)
+
+
+def check_outputs(
+    output: str | Path,
+    *others: str | Path,
+    force: bool = False,
+    inputs: Sequence[str | Path] = (),
+) -> None:
+    """Refuse files that `publish` would refuse; for asking before a long computation."""
+    format_of(output)
+    check_target(output, force=force, inputs=inputs)
+    replace = force or _is_abandoned(Path(output))
+    for path in (*others, sidecar_path(output)):
+        check_target(path, force=replace, inputs=inputs)
+
+
+def publish(
+    main: Part,
+    *others: Part,
+    record: Mapping[str, Any],
+    config: CheckConfig,
+    source: Source,
+    force: bool = False,
+    inputs: Sequence[str | Path] = (),
+) -> Published:
+    """Write a data set, the files that go with it, and its sidecar.
+
+    The data set gets its name last: whoever finds it finds the others. What was written is read
+    again before that, and refused if it does not hold the values of the input.
+
+    Parameters
+    ----------
+    main, others
+        What to write; the sidecar speaks of `main` and lists the others.
+    record
+        The record of the check.
+    config
+        How tables are read.
+    source
+        Where the rows come from; never written to, whatever `force` says.
+    force
+        Whether existing files may be replaced.
+    inputs
+        Other files that must not be written to.
+    """
+    if isinstance(source, (str, Path)) and not is_database(source):
+        inputs = [*inputs, source]
+    check_outputs(main.path, *(part.path for part in others), force=force, inputs=inputs)
+    beside = sidecar_path(main.path)
+    replace = force or _is_abandoned(main.path)
+    reader = _Reader(tuple(sorted(text_columns(config))), config.missing_values)
+    with ExitStack() as files:
+        # Files get their names when they are closed, the last opened first.
+        naming = files.enter_context(_Turn(main.path.parent))
+        target = files.enter_context(whole_file(main.path, force=force, inputs=inputs))
+        listed = []
+        for part in others:
+            temporary = files.enter_context(whole_file(part.path, force=replace, inputs=inputs))
+            part.write(temporary)
+            listed.append(part.described(reader.read(temporary, format_of(part.path))))
+        about = {
+            **record,
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "created_by": f"mdba-checks {__version__}",
+            "other_files": listed,
+        }
+        passport = _write_main(main, target, about, reader, whole=_is_copy(main, source))
+        temporary = files.enter_context(whole_file(beside, force=replace, inputs=inputs))
+        temporary.write_text(to_json(passport), encoding="ascii")
+        naming.take()
+        check_target(main.path, force=force)  # somebody may have been faster
+    return Published(main.path, beside, passport)
+
+
+def _is_abandoned(output: Path) -> bool:
+    """Tell whether a killed run has left its sidecar: it gets its name before the data set does."""
+    return sidecar_path(output).exists() and not output.exists()
+
+
+def _is_copy(main: Part, source: Source) -> bool:
+    """Tell whether the output without our columns has to have the hash of the input."""
+    return main.keep is None and same_format(source, format_of(main.path))
+
+
+def _write_main(
+    main: Part, target: Path, about: Mapping[str, Any], reader: _Reader, *, whole: bool
+) -> dict[str, Any]:
+    """Write the data set, hold it against what it should be, and return its passport."""
+    form = format_of(main.path)
+    if isinstance(main.rows, ArrowRows) and form == "parquet":
+        # It carries its passport, and so the hash of its content has to be known before.
+        said = main.described(reader.normalised(main.rows.joined(extra=main.extra, keep=main.keep)))
+        passport = _sealed({**about, "file": {**said, **asdict(reader)}})
+        main.write(target, metadata=to_json(passport).encode())
+        held = reader.read(target, form)
+    else:
+        main.write(target)
+        held = reader.read(target, form)
+        said = main.described(held)
+        passport = _sealed({**about, "file": {**said, **asdict(reader)}})
+    right = held.num_rows == len(main) and content_hash(held) == said["content_hash"]
+    if right and whole:
+        copied = held.drop_columns([] if main.extra is None else list(main.extra.columns))
+        right = content_hash(copied) == about["data"]["labels_hash"]
+    if not right:
+        raise InputError(
+            f"cannot write {main.path}: the copy differs from the labels that were assessed; if "
+            "nobody changed them meanwhile, choose an output in the other format"
+        )
+    return passport
+
+
+class _Turn:
+    """The turn to name files in a folder, so that two runs do not mix theirs.
+
+    The lock is on the folder itself and goes with the process. Where folders cannot be locked, two
+    runs for the same target may leave the data of one and the sidecar of the other, which `verify`
+    tells.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._descriptor: int | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def take(self) -> None:
+        """Wait for the turn."""
+        if sys.platform == "win32":
+            return
+        import fcntl
+
+        with suppress(OSError):
+            self._descriptor = os.open(self._folder, os.O_RDONLY)
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+
+    def __exit__(self, *_: object) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+
+
+def verify(path: str | Path) -> Verification:
+    r"""Tell whether a file is still the one its sidecar speaks of.
+
+    A Parquet file without its sidecar is held against what it carries inside.
+
+    Raises
+    ------
+    InputError
+        When there is no such file, or its name ends in no known format.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "labels.csv"
+    >>> _ = file.write_text("labeler,label\nann,1\n")
+    >>> verify(file).reason
+    'there is no labels.csv.mdba.json beside it'
+    """
+    path, form = Path(path), format_of(path)
+    if not path.is_file():
+        raise InputError(f"no such file: {str(path)!r}")
+    record = None
+    try:
+        record = _passport(path, form)
+        _hold_against(path, form, record)
+    except (_DoubtError, InputError) as error:
+        return Verification(ok=False, reason=str(error), record=record)
+    return Verification(ok=True, reason="it holds what its sidecar speaks of", record=record)
+
+
+class _DoubtError(Exception):
+    """Why a file and a sidecar do not belong together."""
+
+
+def _passport(path: Path, form: Format) -> dict[str, Any]:
+    """Return the record that belongs to a file."""
+    beside = sidecar_path(path)
+    texts: list[bytes] = []
+    try:
+        if beside.exists():
+            texts.append(beside.read_bytes())
+        if form == "parquet":
+            inside = pq.read_schema(path).metadata or {}
+            texts += [inside[METADATA_KEY]] if METADATA_KEY in inside else []
+    except (OSError, pa.ArrowException) as error:
+        raise _DoubtError(f"it cannot be read: {first_line(error)}") from None
+    if not texts:
+        raise _DoubtError(f"there is no {beside.name} beside it")
+    if len(set(texts)) > 1:
+        raise _DoubtError(f"{beside.name} is not the sidecar that the file carries inside")
+    try:
+        record = parse_record(texts[0])
+    except ValueError:
+        raise _DoubtError(f"{beside.name} is damaged") from None
+    if not is_sealed(record):
+        raise _DoubtError(f"{beside.name} is damaged")
+    return record
+
+
+def is_sealed(record: Mapping[str, Any]) -> bool:
+    """Tell whether a record that was parsed from JSON carries its own hash: nobody changed it.
+
+    It protects from accidents, not from forgers, who can make a hash as well.
+    """
+    try:
+        return bool(record.get(_SEAL) == _sealed(record)[_SEAL])
+    except RecursionError:  # what can be parsed may still be too deep to be written
+        return False
+
+
+def _hold_against(path: Path, form: Format, record: Mapping[str, Any]) -> None:
+    """Compare what a file holds with what its sidecar says."""
+    try:
+        said = record["file"]
+        reader = _Reader(tuple(said["text_columns"]), tuple(said["missing_values"]))
+        rows, digest = said["rows"], said["content_hash"]
+    except (KeyError, TypeError):
+        raise _DoubtError("its sidecar does not say what it should hold") from None
+    held = reader.read(path, form)
+    if held.num_rows != rows:
+        raise _DoubtError(f"it has {held.num_rows} rows, its sidecar speaks of {rows}")
+    if content_hash(held) != digest:
+        raise _DoubtError("its values are not those that its sidecar speaks of")
+
+
+def _sealed(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the record with a hash of itself, so that a change in it shows."""
+    plain = {key: value for key, value in record.items() if key != _SEAL}
+    text = json.dumps(plain, sort_keys=True, allow_nan=False)
+    return {**plain, _SEAL: hashlib.blake2b(text.encode(), digest_size=16).hexdigest()}
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """How a file has to be read to give the hash of its content."""
+
+    text_columns: tuple[str, ...]
+    missing_values: tuple[str, ...]
+
+    def read(self, path: Path, form: Format) -> pa.Table:
+        # By the format and not by the name: temporary files have names of their own.
+        try:
+            if form == "parquet":
+                return self.normalised(pq.ParquetFile(path).read())
+            return self.normalised(read_csv(path, **asdict(self)))
+        except (OSError, pa.ArrowException) as error:
+            raise InputError(f"it cannot be read: {first_line(error)}") from None
+
+    def normalised(self, table: pa.Table) -> pa.Table:
+        return read_table(without_index(table), **asdict(self))

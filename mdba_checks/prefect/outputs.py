@@ -1,0 +1,154 @@
+"""What leaves the gate, and how training makes sure that it got exactly that.
+
+A data set leaves with a sidecar that holds the verdict and the hash of the content. Whoever trains
+calls `mdba_checks.read_released`, which compares the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from mdba_checks.assessment import Assessment, assess
+from mdba_checks.outputs import (
+    check_outputs,
+    decide_release,
+    read_released,
+    removed_path,
+    sidecar_path,
+    takes_rows_out,
+    verify,
+    write_release,
+)
+from mdba_checks.prefect.check import judged, with_rows
+from mdba_checks.prefect.support import JSON, log
+from mdba_checks.tables import (
+    Origin,
+    is_database,
+    pseudonym,
+    read_key,
+    read_table,
+    text_columns,
+)
+
+
+def check_output(output: str, *inputs: str) -> None:
+    """Refuse an output that could not be written, before a long computation."""
+    check_outputs(output, removed_path(output), force=True, inputs=_files(inputs))
+
+
+@task(name="write outputs", cache_policy=NO_CACHE)
+def write_outputs(
+    labels: str,
+    gold: str,
+    kept: JSON,
+    policy: JSON | None,
+    output: str | None,
+    *,
+    approval: JSON | None = None,
+    force: bool = False,
+) -> JSON:
+    """Decide what leaves and write it, with its sidecar; the rule is `decide_release`.
+
+    An output that an earlier attempt has written already is left as it is.
+
+    Parameters
+    ----------
+    labels, gold
+        The tables that were assessed.
+    kept
+        What `assess_labels` returned for them.
+    policy
+        The policy, as parsed YAML.
+    output
+        Where to; ends in .csv, .csv.gz or .parquet. Without it nothing is written.
+    approval
+        What a person decided about labels that the policy stops.
+    force
+        Whether existing files may be replaced.
+
+    Returns
+    -------
+    dict
+        ``verdict`` and ``reasons`` that hold in the end; ``files``: ``released``, ``sidecar`` and,
+        where the policy can take rows out, ``removed``, as paths.
+    """
+    assessment, decision = judged(kept, policy)
+    if output is not None or decision.verdict == "quarantine":
+        origin = Origin.of(labels, gold)
+        assessment = replace(_whole(assessment, kept, labels, gold), origin=origin)
+    found = decide_release(labels, gold, assessment, approval=approval)
+    ended: JSON = {
+        "verdict": found.decision.verdict,
+        "reasons": list(found.decision.reasons),
+        "files": {},
+    }
+    published = None
+    if output is not None and not found.decision.stops:
+        if _is_written(output, found.record()):
+            log().info("%s is there already, as it should be", output)
+        else:
+            published = write_release(
+                labels, found, output, force=force, inputs=_files((labels, gold))
+            )
+        ended["files"] = {
+            "released": str(Path(output).resolve()),
+            "sidecar": str(sidecar_path(output).resolve()),
+        }
+        if found.parts is not None or takes_rows_out(found.decision.policy):
+            ended["files"]["removed"] = str(removed_path(output).resolve())
+    if published is not None or output is None:
+        for line in found.lines(published):
+            log().info("%s", line)
+    return ended
+
+
+@task(name="verify released", cache_policy=NO_CACHE)
+def verify_released(path: str) -> JSON:
+    """Return verdict, reasons and content hash of a released data set, or fail.
+
+    A task of its own in front of training: where it fails, no training starts.
+    """
+    released = read_released(path)
+    record = released.record
+    log().info("%s: %s rows, verdict %s", path, len(released.table), record["verdict"])
+    return {
+        "verdict": record["verdict"],
+        "reasons": list(record["reasons"]),
+        "content_hash": record["file"]["content_hash"],
+    }
+
+
+def _whole(assessment: Assessment, kept: JSON, labels: str, gold: str) -> Assessment:
+    """Return the assessment with its rows and pseudonyms; estimated again where rows are lost."""
+    whole = with_rows(kept, assessment)
+    config = assessment.config
+    if whole is None:
+        log().warning("the cached rows are gone: the labels are assessed again")
+        return assess(labels, gold, config)
+    if not config.pseudonymize:
+        return whole
+    table = read_table(
+        labels, text_columns=text_columns(config), missing_values=config.missing_values
+    )
+    names = table.column(config.columns.labeler).unique().drop_null().to_pylist()
+    key = read_key()
+    return replace(whole, pseudonyms={name: pseudonym(name, key) for name in names})
+
+
+def _is_written(output: str, record: Mapping[str, Any]) -> bool:
+    """Tell whether the output is there and speaks of this very check."""
+    if not Path(output).is_file():
+        return False
+    found = verify(output)
+    same = ("verdict", "reasons", "data", "config", "gaps", "version")
+    return found.ok and all((found.record or {}).get(each) == record[each] for each in same)
+
+
+def _files(sources: tuple[str, ...]) -> list[str]:
+    return [source for source in sources if not is_database(source)]

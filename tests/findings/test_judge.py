@@ -1,0 +1,260 @@
+"""Four findings, their causes, and what can turn one into another."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+from mdba_checks.config import Policy
+from mdba_checks.findings import (
+    ASSUMPTION,
+    BIASED,
+    BORDERLINE,
+    EVIDENCE,
+    FAIR,
+    INCONCLUSIVE,
+    Obstacle,
+    judge,
+    meaning,
+)
+
+CONFIDENCE = 0.9
+Z = norm.ppf((1 + CONFIDENCE) / 2)
+
+
+def table(gap: list[float], error: list[float], metric: str = "tpr") -> pd.DataFrame:
+    gap_, error_ = np.array(gap, dtype=float), np.array(error, dtype=float)
+    return pd.DataFrame(
+        {
+            "labeler": [f"L{number}" for number in range(len(gap))],
+            "group": "women",
+            "reference": "men",
+            "metric": metric,
+            "gap": gap_,
+            "std_error": error_,
+            "ci_low": np.clip(gap_ - Z * error_, -1, 1),
+            "ci_high": np.clip(gap_ + Z * error_, -1, 1),
+            "rate": 0.7 + gap_ / 2,
+            "rate_reference": 0.7 - gap_ / 2,
+        }
+    )
+
+
+def judged(
+    gap: list[float], error: list[float], policy: Policy | None = None, obstacles=None, **options
+) -> pd.DataFrame:
+    return judge(
+        table(gap, error),
+        policy or Policy(correction="none"),
+        confidence=CONFIDENCE,
+        obstacles=obstacles or [None] * len(gap),
+        **options,
+    )
+
+
+@pytest.mark.parametrize(
+    ("gap", "error", "finding"),
+    [
+        (0.0, 0.01, FAIR),
+        (0.09, 0.001, FAIR),
+        (-0.09, 0.001, FAIR),
+        (0.3, 0.05, BIASED),
+        (-0.3, 0.05, BIASED),
+        (0.3, 0.2, INCONCLUSIVE),
+        (0.0, 0.2, INCONCLUSIVE),
+        (0.11, 0.05, INCONCLUSIVE),
+        (0.0, 0.0, FAIR),
+        (0.2, 0.0, BIASED),
+        (0.1, 0.0, FAIR),  # the limit itself is tolerated
+        # The margin is half of the limit: up to 0.15 the interval is that of a borderline gap.
+        (0.1, 0.02, BORDERLINE),
+        (-0.1, 0.02, BORDERLINE),
+        (0.12, 0.02, INCONCLUSIVE),
+        (0.1, 0.04, INCONCLUSIVE),
+    ],
+)
+def test_the_interval_decides(gap, error, finding):
+    assert judged([gap], [error])["finding"].tolist() == [finding]
+
+
+@pytest.mark.parametrize(
+    ("margin", "finding"),
+    [(0.0, INCONCLUSIVE), (0.03, INCONCLUSIVE), (0.04, BORDERLINE), (1.0, BORDERLINE)],
+)
+def test_the_margin_says_how_far_a_borderline_interval_may_reach(margin, finding):
+    # 0.1 and 1.645 standard errors of 0.02 end at 0.133.
+    row = judged([0.1], [0.02], Policy(correction="none", margin=margin)).iloc[0]
+    assert (row["finding"], row["cause"]) == (finding, "" if finding == BORDERLINE else EVIDENCE)
+    if finding == BORDERLINE:
+        assert f"stays within ±{0.1 + margin:g}" in row["reason"]
+
+
+def test_a_gap_shown_to_be_beyond_the_limit_is_biased_however_near_it_is():
+    assert judged([0.105], [0.001])["finding"].tolist() == [BIASED]
+
+
+def test_the_chance_to_be_beyond_the_limit_is_that_of_normal_draws():
+    rng = np.random.default_rng(1)
+    for gap, error in ((0.12, 0.05), (-0.05, 0.03), (0.0, 0.1)):
+        drawn = (np.abs(rng.normal(gap, error, 400_000)) > 0.1).mean()
+        assert judged([gap], [error])["p_beyond"][0] == pytest.approx(drawn, abs=0.004)
+
+
+@pytest.mark.parametrize(
+    ("gap", "error", "finding"),
+    [(0.3, 0.5, BIASED), (-0.11, 0.5, BIASED), (0.1, 0.5, FAIR), (0.05, 0.5, FAIR)],
+)
+def test_by_estimate_the_number_alone_decides(gap, error, finding):
+    row = judged([gap], [error], Policy(decide_on="estimate")).iloc[0]
+    assert row["finding"] == finding
+    assert "uncertainty not considered" in row["reason"]
+
+
+@pytest.mark.parametrize("decide_on", ["confident", "estimate"])
+@pytest.mark.parametrize(
+    ("gap", "error"), [(np.nan, 0.1), (0.5, np.nan), (np.nan, np.nan), (0.5, np.inf), (np.inf, 0.1)]
+)
+def test_what_could_not_be_estimated_is_neither_fair_nor_biased(gap, error, decide_on):
+    row = judged([gap], [error], Policy(decide_on=decide_on)).iloc[0]
+    assert row["finding"] == INCONCLUSIVE
+    assert "could not be estimated" in row["reason"]
+    assert np.isnan(row["p_value"])
+
+
+@pytest.mark.parametrize("decide_on", ["confident", "estimate"])
+def test_an_obstacle_outweighs_the_clearest_number_and_is_the_reason(decide_on):
+    found = judged(
+        [0.9, 0.0],
+        [0.001, 0.001],
+        Policy(decide_on=decide_on),
+        [Obstacle("has no labels for men", EVIDENCE), Obstacle("items differ", ASSUMPTION)],
+    )
+    assert found["finding"].tolist() == [INCONCLUSIVE] * 2
+    assert found["cause"].tolist() == [EVIDENCE, ASSUMPTION]
+    assert found["reason"].tolist() == ["has no labels for men", "items differ"]
+    assert found[["p_value", "p_beyond"]].isna().all(axis=None)
+
+
+def test_a_doubt_takes_fair_and_borderline_away_and_leaves_biased():
+    found = judged([0.9, 0.0, 0.1, 0.0], [0.01, 0.01, 0.02, 0.2], doubts=["odd"] * 4)
+    assert found["finding"].tolist() == [BIASED] + [INCONCLUSIVE] * 3
+    assert found["cause"].tolist() == [""] + [ASSUMPTION] * 3
+    assert found["reason"].tolist()[1:] == ["odd"] * 3
+
+
+def test_what_is_overturned_is_inconclusive_and_what_was_open_keeps_its_cause():
+    gap, error = [0.9, 0.0, 0.1, 0.0, 0.0], [0.01, 0.01, 0.02, 0.2, 0.01]
+    found = judged(gap, error, overturned=["hidden"] * 4 + [""])
+    assert found["finding"].tolist() == [INCONCLUSIVE] * 4 + [FAIR]
+    assert found["cause"].tolist() == [ASSUMPTION] * 3 + [EVIDENCE, ""]
+    assert found["reason"].tolist()[:3] == ["hidden"] * 3
+    assert "reaches across" in found["reason"][3]
+
+
+def test_a_labeler_with_an_obstacle_is_not_counted_as_a_test():
+    """Holm over two tests would ask for p < 0.05; alone, p < 0.1 is enough."""
+    error = 0.1 / norm.isf(0.07 / 2)  # p = 0.07
+    obstacles = [None, Obstacle("said yes to all", EVIDENCE)]
+    alone = judged([0.2, 0.9], [error, 0.01], Policy(), obstacles)
+    both = judged([0.2, 0.1], [error, 0.2], Policy())
+    assert alone["p_value"][0] == pytest.approx(0.07)
+    assert alone["finding"][0] == BIASED
+    assert both["finding"][0] == INCONCLUSIVE
+
+
+def test_a_correction_that_takes_the_finding_back_says_so():
+    error = 0.1 / norm.isf(0.03)  # p = 0.06
+    gaps = [0.2] + [0.1] * 9
+    errors = [error] + [0.2] * 9
+    for correction, finding in (("none", BIASED), ("holm", INCONCLUSIVE), ("bh", INCONCLUSIVE)):
+        row = judged(gaps, errors, Policy(correction=correction)).iloc[0]
+        assert row["finding"] == finding
+        assert row["p_value"] == pytest.approx(0.06)
+        if finding == INCONCLUSIVE:
+            assert "not clearly enough for one of 10" in row["reason"]
+            assert correction in row["reason"]
+
+
+def test_reasons_name_who_how_much_and_which_limit():
+    biased, fair, open_ = judged([-0.3, 0.0, 0.0], [0.05, 0.01, 0.2])["reason"]
+    assert "30 points less often for women (55%) than for men (85%)" in biased
+    assert "says yes where yes is right" in biased
+    assert "lies within ±0.1" in fair
+    assert "reaches across ±0.1" in open_
+
+
+@pytest.mark.parametrize(
+    ("metric", "words"),
+    [
+        ("tpr", "says yes where yes is right"),
+        ("fpr", "says yes where no is right"),
+        ("tnr", "says no where no is right"),
+        ("fnr", "says no where yes is right"),
+    ],
+)
+def test_every_metric_has_its_words(metric, words):
+    assert meaning(metric) == words
+
+
+def test_the_given_table_is_left_as_it_is():
+    given_ = table([0.3], [0.1])
+    before = given_.copy()
+    judge(given_, Policy(), confidence=CONFIDENCE, obstacles=[None])
+    pd.testing.assert_frame_equal(given_, before)
+
+
+# --- for any numbers
+
+NUMBER = st.one_of(st.floats(-1, 1), st.just(np.nan))
+ERROR = st.one_of(st.floats(1e-9, 0.5), st.sampled_from([0.0, np.nan]))
+ROWS = st.lists(st.tuples(NUMBER, ERROR), min_size=1, max_size=8)
+POLICIES = st.builds(
+    Policy,
+    max_gap=st.floats(0, 1),
+    correction=st.sampled_from(["holm", "bh", "none"]),
+    decide_on=st.sampled_from(["confident", "estimate"]),
+    margin=st.none() | st.floats(0, 1),
+)
+
+
+@settings(max_examples=60)
+@given(ROWS, POLICIES)
+def test_a_nan_never_passes_and_never_blocks(rows, policy):
+    gap, error = map(list, zip(*rows, strict=True))
+    found = judged(gap, error, policy)
+    for (one_gap, one_error), finding in zip(rows, found["finding"], strict=True):
+        assert finding in (BIASED, BORDERLINE, FAIR, INCONCLUSIVE)
+        if np.isnan(one_gap) or np.isnan(one_error):
+            assert finding == INCONCLUSIVE
+    assert (found["reason"] != "").all()
+
+
+@settings(max_examples=60)
+@given(ROWS, POLICIES, st.floats(0, 1))
+def test_tolerating_more_never_makes_a_finding_worse(rows, policy, other):
+    """From biased to inconclusive to borderline to fair as max_gap grows, and never back."""
+    gap, error = map(list, zip(*rows, strict=True))
+    severity = {BIASED: 3, INCONCLUSIVE: 2, BORDERLINE: 1, FAIR: 0}
+    strict, lenient = (
+        judged(gap, error, policy.model_copy(update={"max_gap": limit}))["finding"].map(severity)
+        for limit in sorted((policy.max_gap, other))
+    )
+    assert (lenient <= strict).all()
+
+
+@settings(max_examples=30)
+@given(ROWS, st.floats(0, 1))
+def test_biased_means_the_interval_lies_beyond_and_fair_that_it_lies_inside(rows, limit):
+    gap, error = map(list, zip(*rows, strict=True))
+    for correction in ("holm", "bh", "none"):
+        found = judged(gap, error, Policy(max_gap=limit, correction=correction))
+        for row in found.itertuples():
+            if row.finding == BIASED:
+                assert row.ci_low > limit - 1e-9 or row.ci_high < -limit + 1e-9
+            if row.finding == FAIR:
+                assert row.ci_low >= -limit
+                assert row.ci_high <= limit
