@@ -442,7 +442,7 @@ def _together(
     config: CheckConfig,
 ) -> Together | None:
     """Return what is known about cohorts, or about all labels as one cohort."""
-    if rates is None or config.estimator != "mdba_dr":
+    if rates is None or not measures.estimator.is_doubly_robust:
         return None
     labels, shape = data.labels, (len(data.labelers), len(data.groups), len(names))
     cell = labels.labeler.astype(np.int64) * shape[1] + labels.group

@@ -28,7 +28,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from mdba_checks.errors import InputError, did_you_mean
-from mdba_checks.metrics import Metric
+from mdba_checks.metrics import MetricName
 
 EstimatorName = Literal[
     "mdba_dr", "mdba", "mdba_naive", "selection_rate", "gold_model", "confident_learning"
@@ -269,7 +269,7 @@ class CheckConfig(_Model):
         None, description="the label that counts as positive, when labels are two named values"
     )
     estimator: EstimatorName = Field("mdba_dr", description="how the gap is estimated")
-    metric: Metric = Field("tpr", description="the rate that is compared between groups")
+    metric: MetricName = Field("tpr", description="the rate that is compared between groups")
     confidence: Number = Field(0.9, gt=0.5, lt=1, description="coverage of the intervals")
     c: tuple[Annotated[Number, Field(gt=0, allow_inf_nan=False)], ...] = Field(
         (1.0,),

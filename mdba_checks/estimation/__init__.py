@@ -17,6 +17,7 @@ from mdba_checks.estimation.crowd import (
 )
 from mdba_checks.estimation.engines import open_engine
 from mdba_checks.estimation.estimators import (
+    ESTIMATORS,
     Estimator,
     Evidence,
     GoldEvidence,
@@ -30,6 +31,7 @@ from mdba_checks.estimation.lack_of_fit import LackOfFit
 from mdba_checks.estimation.rates import Pooled, Progress, estimate_rates, fit_pooled
 
 __all__ = [
+    "ESTIMATORS",
     "MOST_LABELS",
     "STEPS",
     "ClassifierLearner",

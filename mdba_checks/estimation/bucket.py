@@ -25,7 +25,7 @@ from mdba_checks.estimation.hidden import Hidden
 from mdba_checks.estimation.labelers import N_FOLDS, Items, Known, Pool, Rows, fit_models, know
 from mdba_checks.estimation.lack_of_fit import LackOfFit
 from mdba_checks.estimation.right_answers import Correctness, Described
-from mdba_checks.metrics import Metric
+from mdba_checks.metrics import METRICS, Metric
 from mdba_checks.tables import FloatArray, GoldRows, IntArray, Matrix
 
 
@@ -65,7 +65,7 @@ class Bucket:
     linear: Matrix
     trees: Matrix
     known: Known | None  # what fitting the pool found out about these labelers
-    silver: Mapping[str, FloatArray]  # right labels as the baselines infer them
+    inferred: Mapping[str, FloatArray]  # right labels as the baselines infer them
 
     def rows(self) -> Rows:
         """Return the rows with their features as arrays."""
@@ -158,9 +158,9 @@ def estimate_bucket(common: Common, bucket: Bucket) -> Estimation:
     rates: dict[str, Rates] = {}
     for each in common.estimators:
         if each.infer:
-            inferred = bucket.silver[each.name]
-            right = inferred if common.metric in ("tpr", "fnr") else 1 - inferred
-            rates[each.name] = each.estimate(replace(asked, silver=right)).small()
+            inferred = bucket.inferred[each.name]
+            right = 1 - inferred if common.metric.turns_gold else inferred
+            rates[each.name] = each.estimate(replace(asked, inferred=right)).small()
         else:
             rates[each.name] = each.estimate(asked).small()
     modelled = common.models is not None
@@ -171,8 +171,8 @@ def estimate_bucket(common: Common, bucket: Bucket) -> Estimation:
         evidence.g if modelled else None,
         evidence.gold.g if modelled else None,
         _fidelity(evidence) if modelled else None,
-        mdba_dr.estimate(for_metric(evidence, "tpr")).without_gold() if modelled else None,
-        mdba_dr.estimate(for_metric(evidence, "fpr")).without_gold() if modelled else None,
+        mdba_dr.estimate(for_metric(evidence, METRICS["tpr"])).without_gold() if modelled else None,
+        mdba_dr.estimate(for_metric(evidence, METRICS["fpr"])).without_gold() if modelled else None,
         evidence.f if modelled else None,
         cohorts=CohortSums.of(common, bucket, evidence) if modelled else None,
         scores=scores if common.keeps_scores else None,

@@ -49,7 +49,7 @@ from mdba_checks.estimation.labelers import (
 )
 from mdba_checks.estimation.lack_of_fit import LackOfFit, measure_lack_of_fit
 from mdba_checks.estimation.right_answers import Described, GoldAnswers, fit_correctness
-from mdba_checks.metrics import Metric
+from mdba_checks.metrics import METRICS, Metric, MetricName
 from mdba_checks.tables import Data, FloatArray, IntArray
 
 T = TypeVar("T")
@@ -84,7 +84,7 @@ def estimate_rates(
     data: Data,
     estimators: Sequence[Estimator],
     *,
-    metric: Metric = "tpr",
+    metric: MetricName = "tpr",
     learner: Learner | None = None,
     pooled: Pooled | None = None,
     engine: Engine | None = None,
@@ -104,7 +104,7 @@ def estimate_rates(
         shared = None
         if any(each.needs_models for each in estimators):
             shared = run.shared_models(pooled or run.fit_pooled(learner or XGBoostLearner()))
-        silver: dict[str, FloatArray] = {
+        inferred: dict[str, FloatArray] = {
             each.name: each.infer(data, seed) for each in estimators if each.infer
         }
         common = Common(
@@ -112,11 +112,11 @@ def estimate_rates(
             len(data.groups),
             max(len(data.cohorts), 1),
             tuple(estimators),
-            metric,
+            METRICS[metric],
             is_crowd(data),
             shared.models if shared else None,
         )
-        buckets = _buckets(data, shared, silver)
+        buckets = _buckets(data, shared, inferred)
         parts: list[Estimation] = []
         done, total = 0, len(data.labelers)
         run.tell("labelers", 0, total)
@@ -125,7 +125,9 @@ def estimate_rates(
             done += len(part.n_labels)
             run.tell("labelers", done, total)
         estimation = joined(parts)
-        return _with_hidden(estimation, data, metric, shared.models) if shared else estimation
+        return (
+            _with_hidden(estimation, data, METRICS[metric], shared.models) if shared else estimation
+        )
 
 
 def _with_hidden(estimation: Estimation, data: Data, metric: Metric, models: Models) -> Estimation:
@@ -151,12 +153,12 @@ def _with_hidden(estimation: Estimation, data: Data, metric: Metric, models: Mod
     rest = labels.decision - estimation.f
     agreement = measure_agreement(labels.labeler, labels.item, labels.group, rest, len(data.groups))
     fit = measure_lack_of_fit(data, estimation.f, g.on_gold)
-    tpr, hidden = account_for_hidden(estimation.tpr, for_metric(rows, "tpr"), agreement)
-    fpr, _ = account_for_hidden(estimation.fpr, for_metric(rows, "fpr"), agreement)
+    tpr, hidden = account_for_hidden(estimation.tpr, for_metric(rows, METRICS["tpr"]), agreement)
+    fpr, _ = account_for_hidden(estimation.fpr, for_metric(rows, METRICS["fpr"]), agreement)
     rates = dict(estimation.rates)
-    if "mdba_dr" in rates:
-        found, hidden = account_for_hidden(rates["mdba_dr"], for_metric(rows, metric), agreement)
-        rates["mdba_dr"] = _with_lack_of_fit(found, fit)
+    for name in [name for name, each in rates.items() if each.parts is not None]:
+        found, hidden = account_for_hidden(rates[name], for_metric(rows, metric), agreement)
+        rates[name] = _with_lack_of_fit(found, fit)
     estimation = replace(
         estimation,
         rates=rates,
@@ -313,7 +315,9 @@ def fold_of_gold(gold_item: IntArray, item: IntArray, fold: IntArray) -> IntArra
     return np.where(items[place] == gold_item, fold[first[place]], -1)
 
 
-def _buckets(data: Data, shared: Shared | None, silver: dict[str, FloatArray]) -> Iterator[Bucket]:
+def _buckets(
+    data: Data, shared: Shared | None, inferred: dict[str, FloatArray]
+) -> Iterator[Bucket]:
     """Yield buckets of whole labelers; which ones depends on the data alone."""
     labels = data.labels
     known = shared.known if shared else None
@@ -329,7 +333,7 @@ def _buckets(data: Data, shared: Shared | None, silver: dict[str, FloatArray]) -
             labels.linear.take(where),
             labels.trees.take(where),
             known.part(labels.labeler[where], where) if known else None,
-            {name: inferred[where] for name, inferred in silver.items()},
+            {name: right[where] for name, right in inferred.items()},
         )
 
 

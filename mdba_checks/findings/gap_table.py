@@ -101,7 +101,7 @@ def with_findings(
         estimator=config.estimator,
     )
     found = judged["finding"] != INCONCLUSIVE
-    if config.estimator == "mdba_dr":
+    if measures.estimator.is_doubly_robust:
         counted = measures.counted.ravel() & found
         judged.loc[counted, "reason"] = "counted, not estimated: " + judged.loc[counted, "reason"]
     holds = robustness(numbers, *numbers.interval(config.confidence), policy.max_gap).ravel()

@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 
 from mdba_checks.config import EstimatorName, Policy
+from mdba_checks.estimation import ESTIMATORS
 from mdba_checks.findings.diagnostics import Cause, Obstacle
 from mdba_checks.findings.inference import adjust, p_beyond, p_values
-from mdba_checks.metrics import Metric
+from mdba_checks.metrics import METRICS
 from mdba_checks.tables import FloatArray
 
 BIASED, BORDERLINE, FAIR, INCONCLUSIVE = "biased", "borderline", "fair", "inconclusive"
@@ -25,15 +26,8 @@ ASSUMPTION: Cause = "assumption"
 EVERYONE_ELSE = "everyone else"
 _NOT_ESTIMATED = Obstacle("the gap could not be estimated", EVIDENCE)
 
-_DOING: dict[Metric, tuple[str, str]] = {
-    "tpr": ("yes", "yes"),
-    "fpr": ("yes", "no"),
-    "tnr": ("no", "no"),
-    "fnr": ("no", "yes"),
-}
 
-
-def meaning(metric: Metric, estimator: EstimatorName = "mdba_dr") -> str:
+def meaning(metric: str, estimator: EstimatorName = "mdba_dr") -> str:
     """Return what is counted, in words.
 
     Examples
@@ -43,10 +37,7 @@ def meaning(metric: Metric, estimator: EstimatorName = "mdba_dr") -> str:
     >>> meaning("tpr", "selection_rate")
     'says yes'
     """
-    said, right = _DOING[metric]
-    if estimator == "selection_rate":
-        return f"says {said}"
-    return f"says {said} where {right} is right"
+    return METRICS[metric].meaning(of_all=ESTIMATORS[estimator].ignores_right_answers)
 
 
 def by_severity(gaps: pd.DataFrame) -> pd.DataFrame:

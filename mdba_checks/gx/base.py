@@ -29,7 +29,7 @@ from mdba_checks.gx.estimates import estimate
 from mdba_checks.gx.gold import check_place
 from mdba_checks.gx.metric import METRIC, LabelsAndGold
 from mdba_checks.gx.rendering import GapRenderers
-from mdba_checks.metrics import Metric
+from mdba_checks.metrics import MetricName
 from mdba_checks.outputs import decide_release
 
 # `dict` is also the name of a method below.
@@ -120,7 +120,7 @@ class LabelerGapExpectation(GapRenderers, BatchExpectation):
     row_condition: RowConditionType = None
     condition_parser: ConditionParser | None = None
 
-    metric: ClassVar[Metric]
+    metric: ClassVar[MetricName]
     metric_dependencies: ClassVar[tuple[str, ...]] = (METRIC,)
     domain_keys: ClassVar[tuple[str, ...]] = ("batch_id", "row_condition", "condition_parser")
     success_keys: ClassVar[tuple[str, ...]] = RULE_FIELDS

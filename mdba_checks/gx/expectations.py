@@ -8,7 +8,7 @@ from great_expectations.expectations.expectation import BatchExpectation
 from great_expectations.expectations.metadata_types import DataQualityIssues, SupportedDataSources
 
 from mdba_checks.gx.base import LabelerGapExpectation
-from mdba_checks.metrics import Metric
+from mdba_checks.metrics import MetricName
 
 _SOURCES = [
     SupportedDataSources.PANDAS.value,
@@ -206,7 +206,7 @@ class ExpectLabelerTprGapToBeWithin(LabelerGapExpectation):
                 }
     """
 
-    metric: ClassVar[Metric] = "tpr"
+    metric: ClassVar[MetricName] = "tpr"
     library_metadata: ClassVar[dict[str, str | list[str] | bool]] = _METADATA
     _library_metadata = library_metadata
 
@@ -296,7 +296,7 @@ class ExpectLabelerFprGapToBeWithin(LabelerGapExpectation):
                 }
     """
 
-    metric: ClassVar[Metric] = "fpr"
+    metric: ClassVar[MetricName] = "fpr"
     library_metadata: ClassVar[dict[str, str | list[str] | bool]] = _METADATA
     _library_metadata = library_metadata
 

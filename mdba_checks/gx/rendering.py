@@ -28,11 +28,11 @@ from great_expectations.render.renderer_configuration import (
 )
 
 from mdba_checks.findings import BIASED, BORDERLINE, FAIR, INCONCLUSIVE, SEVERITY
+from mdba_checks.metrics import METRICS
 
 # More rows than this make a page that nobody reads; all of them are in the stored result.
 MAX_ROWS = 50
 
-RATES = {"tpr": "true positive rate", "fpr": "false positive rate"}
 _RULE = (
     "For every labeler, the $rate for each $group_column must be within $max_gap of that for "
     "$reference."
@@ -90,7 +90,7 @@ def rule_params(arguments: Mapping[str, Any], metric: str) -> dict[str, str]:
     undecided = arguments.get("on_inconclusive") or arguments.get("mode") or "block"
     correction = arguments.get("correction")
     return {
-        "rate": RATES[metric],
+        "rate": METRICS[metric].title,
         "group_column": _name(arguments.get("group_column")),
         "max_gap": _number(arguments.get("max_gap"), "±{:g}"),
         "reference": "everyone else" if reference is None else _name(reference),

@@ -18,7 +18,7 @@ import pandas as pd
 from mdba_checks.assessment import Assessment, assess
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import CheckError, InputError
-from mdba_checks.estimation import Progress
+from mdba_checks.estimation import ESTIMATORS, Progress
 from mdba_checks.outputs.annotate import (
     annotate,
     findings_by_row,
@@ -34,8 +34,8 @@ from mdba_checks.tables import Source, TextModel
 from mdba_checks.verdict import Decision, Verdict, gate
 
 NO_MODELS = (
-    "mdba_p_positive is missing: estimator {!r} does not model what is right; use mdba_dr, mdba or "
-    "mdba_naive"
+    "mdba_p_positive is missing: estimator {!r} does not model what is right; use one of "
+    + ", ".join(each.name for each in ESTIMATORS.values() if each.needs_models)
 )
 
 

@@ -22,7 +22,7 @@ from mdba_checks.assessment import Assessment, assess
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
 from mdba_checks.estimation import Progress
-from mdba_checks.metrics import Metric
+from mdba_checks.metrics import MetricName
 from mdba_checks.outputs.record import parse_record, versions
 from mdba_checks.outputs.release_rule import Release, decide_release
 from mdba_checks.outputs.sidecar import is_sealed, sidecar_path
@@ -71,7 +71,7 @@ class _Gap(_Strict):
     labeler: str
     group: str
     reference: str
-    metric: Metric
+    metric: MetricName
     gap: _Number | None
     std_error: _Number | None
     ci_low: _Number | None

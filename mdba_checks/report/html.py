@@ -23,6 +23,7 @@ import pandas as pd
 
 from mdba_checks import __version__
 from mdba_checks.assessment import Assessment
+from mdba_checks.estimation import ESTIMATORS
 from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE, SEVERITY, Diagnostic
 from mdba_checks.outputs import write_whole
 from mdba_checks.report import words
@@ -342,7 +343,7 @@ def _reading(judged: Assessment) -> Html:
                     "An interval is the range of gaps that the data do not rule out.",
                     f"About {config.confidence:.0%} of such intervals hold the true gap.",
                     _multiplicity(judged),
-                    words.ESTIMATORS[config.estimator],
+                    ESTIMATORS[config.estimator].description,
                 ]
             ),
             tag("h3", "What it does not say"),

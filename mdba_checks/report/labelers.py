@@ -16,6 +16,7 @@ import pandas as pd
 
 from mdba_checks.assessment import Assessment
 from mdba_checks.findings import SEVERITY, Diagnostic, Level, by_severity
+from mdba_checks.metrics import METRICS
 from mdba_checks.report.forest import interval, short, signed
 from mdba_checks.report.markup import Html, join, tag
 from mdba_checks.report.words import each_row, rate, sentence
@@ -131,7 +132,7 @@ class _Rows:
         gaps: pd.DataFrame,
         history: pd.DataFrame | None,
     ) -> None:
-        self.metric = assessment.config.metric
+        self.metric = METRICS[assessment.config.metric]
         self.rate_name, self.rate_counts = rate(assessment.config)
         self.confidence = assessment.config.confidence
         self.several = several
@@ -252,12 +253,11 @@ class _Rows:
         return tag("dl", *lines, class_="rates", aria_label=self.rate_name)
 
     def _evidence(self, row: Any) -> str:
-        right = "no" if self.metric in ("fpr", "tnr") else "yes"
         auc = self.fidelity.get(row.labeler, math.nan)
         facts = [
             f"{row.n_labels:,} labels",
             f"{row.n_gold:,} gold items of {row.group}",
-            f"{right} is right for {row.n_gold_positive:,} of them",
+            f"{self.metric.right} is right for {row.n_gold_positive:,} of them",
             f"standard error {row.std_error:.3f}" if math.isfinite(row.std_error) else "",
             f"p-value {_p_value(row.p_value)} by itself" if math.isfinite(row.p_value) else "",
             f"decisions predicted with AUC {auc:.2f}" if math.isfinite(auc) else "",

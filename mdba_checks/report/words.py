@@ -13,9 +13,10 @@ from typing import Any
 import pandas as pd
 
 from mdba_checks.assessment import Assessment
-from mdba_checks.config import CheckConfig, EstimatorName, Policy
+from mdba_checks.config import CheckConfig, Policy
+from mdba_checks.estimation import ESTIMATORS
 from mdba_checks.findings import BIASED, BORDERLINE, FAIR, INCONCLUSIVE, SEVERITY
-from mdba_checks.metrics import Metric
+from mdba_checks.metrics import METRICS
 from mdba_checks.verdict import Decision, Verdict
 
 VERDICTS: dict[Verdict, str] = {
@@ -24,26 +25,6 @@ VERDICTS: dict[Verdict, str] = {
     "quarantine": "Quarantined",
     "block": "Blocked",
     "inconclusive": "Undecided",
-}
-_RATES: dict[Metric, tuple[str, str]] = {
-    "tpr": ("true positive rate", "of 100 items where yes is right, how many get a yes"),
-    "fpr": ("false positive rate", "of 100 items where no is right, how many get a yes"),
-    "tnr": ("true negative rate", "of 100 items where no is right, how many get a no"),
-    "fnr": ("false negative rate", "of 100 items where yes is right, how many get a no"),
-}
-ESTIMATORS: dict[EstimatorName, str] = {
-    "mdba_dr": "A model of every labeler's decisions and a model of the right decision, combined "
-    "so that the estimate is right if either of them is.",
-    "mdba": "A model of every labeler's decisions predicts what they would say to the gold items; "
-    "thresholds are set so that it says yes as often as they do.",
-    "mdba_naive": "A model of every labeler's decisions predicts what they would say to the gold "
-    "items, with the threshold 0.5. A baseline: it is known to be less accurate.",
-    "selection_rate": "How often a labeler says yes, without regard to what is right. A baseline: "
-    "groups may rightly differ in how often yes is right, and it cannot tell.",
-    "gold_model": "A model of the right decision, trained on gold alone, takes the place of the "
-    "truth. A baseline: its errors look like the labelers' errors.",
-    "confident_learning": "Labels that look wrong to a model of all labels count as wrong. A "
-    "baseline: a bias that most labelers share looks right to it.",
 }
 
 
@@ -203,10 +184,8 @@ def rate(config: CheckConfig) -> tuple[str, str]:
     >>> rate(CheckConfig(metric="fpr"))
     ('false positive rate', 'of 100 items where no is right, how many get a yes')
     """
-    if config.estimator == "selection_rate":
-        said = "yes" if config.metric in ("tpr", "fpr") else "no"
-        return "selection rate", f"of 100 items, how many get a {said}"
-    return _RATES[config.metric]
+    metric, of_all = METRICS[config.metric], ESTIMATORS[config.estimator].ignores_right_answers
+    return "selection rate" if of_all else metric.title, metric.question(of_all=of_all)
 
 
 def headline(assessment: Assessment, decision: Decision) -> str:
@@ -250,7 +229,7 @@ def next_steps(assessment: Assessment, decision: Decision) -> list[str]:
     if decision.verdict == "block":
         steps.append("Have the affected items labeled again, or leave these rows out; check again.")
     if counts[INCONCLUSIVE]:
-        right = "no" if assessment.config.metric in ("fpr", "tnr") else "yes"
+        right = METRICS[assessment.config.metric].right
         steps.append(f"Add gold items where {right} is right, or labels, to narrow open intervals.")
     return steps or ["Keep this report beside the data."]
 

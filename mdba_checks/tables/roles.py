@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from mdba_checks.config import CheckConfig, Columns
 from mdba_checks.errors import InputError, did_you_mean
+from mdba_checks.metrics import METRICS
 from mdba_checks.tables.arrays import FloatArray, IntArray
 from mdba_checks.tables.kinds import Kind, kind_of, numbers
 from mdba_checks.tables.text import canonical, match_name
@@ -214,11 +215,11 @@ def _all_binary(values: list[str]) -> bool:
 
 def check_gold(correct: IntArray, config: CheckConfig) -> None:
     """Refuse gold without a single item of the kind the metric is about."""
-    wanted, word = (1, "positive") if config.metric in ("tpr", "fnr") else (0, "negative")
-    if not (correct == wanted).any():
+    metric = METRICS[config.metric]
+    if not (correct == metric.right_code).any():
         raise InputError(
-            f"column {config.columns.gold!r} of gold has no {word} at all, and metric "
-            f"{config.metric!r} is a rate among {word}s: add gold items"
+            f"column {config.columns.gold!r} of gold has no {metric.kind} at all, and metric "
+            f"{config.metric!r} is a rate among {metric.kind}s: add gold items"
         )
 
 

@@ -1,8 +1,8 @@
 """What people compute instead: selection rates, and agreement with inferred labels.
 
 `selection_rate` ignores what would have been right. `gold_model` and `confident_learning` infer the
-right label of every row first (see `silver.py`) and then count as if the inference were the truth;
-their intervals know nothing about its errors. They are here to be compared with.
+right label of every row first (see `inferred_labels.py`) and then count as if the inference were
+the truth; their intervals know nothing about its errors. They are here to be compared with.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ def estimate_selection_rate(evidence: Evidence) -> Rates:
     return _share(evidence, np.ones(len(evidence.place)))
 
 
-def estimate_against_silver(evidence: Evidence) -> Rates:
+def estimate_against_inferred(evidence: Evidence) -> Rates:
     """Return the rate of every labeler against the inferred right labels."""
-    if evidence.silver is None:
-        msg = "inferred labels are missing: see estimators.silver"
+    if evidence.inferred is None:
+        msg = "inferred labels are missing: see estimators.inferred_labels"
         raise ValueError(msg)
-    return _share(evidence, evidence.silver)
+    return _share(evidence, evidence.inferred)
 
 
 def _share(evidence: Evidence, counts: FloatArray) -> Rates:

@@ -55,7 +55,7 @@ class Evidence:
     f_gold: FloatArray  # (labelers, gold)
     f_spread: FloatArray  # (labelers, gold)
     direct: Direct | None = None
-    silver: FloatArray | None = None  # (rows,): inferred right labels, for two baselines
+    inferred: FloatArray | None = None  # (rows,): inferred right labels, for two baselines
 
     def on_gold(self, predicted: FloatArray) -> FloatArray:
         """Return predictions on gold, replaced by the decision itself where there is one.
@@ -96,15 +96,14 @@ def for_metric(evidence: Evidence, metric: Metric) -> Evidence:
 
     FPR is the TPR of the same decisions against 1 - Y; TNR turns both around, FNR the decisions.
     """
-    turn_decisions, turn_gold = metric in ("tnr", "fnr"), metric in ("fpr", "tnr")
-    if turn_decisions:
+    if metric.turns_decisions:
         evidence = replace(
             evidence,
             decision=1 - evidence.decision,
             f=1 - evidence.f,
             f_gold=1 - evidence.f_gold,
         )
-    if turn_gold:
+    if metric.turns_gold:
         gold = replace(evidence.gold, correct=1 - evidence.gold.correct, g=1 - evidence.gold.g)
         evidence = replace(evidence, g=1 - evidence.g, gold=gold)
     return evidence

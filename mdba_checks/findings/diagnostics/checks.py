@@ -68,11 +68,11 @@ def diagnose(measures: Measures, policy: Policy) -> tuple[Diagnostic, ...]:
 def grade(measures: Measures, policy: Policy) -> list[Grading]:
     """Return the gradings of all checks that apply to the estimator."""
     found: list[Grading | None] = []
-    if measures.uses_gold:
+    if measures.estimator.needs_gold_positives:
         found += [_gold_positives(measures, policy), *_covariate_shift(measures)]
     found += [_fidelity(measures), _gold_fit(measures), _product_term(measures, policy)]
     found += [_c_disagreement(measures, policy), _duplicates(measures)]
-    if measures.uses_gold:
+    if measures.estimator.needs_gold_positives:
         found.append(_gold_in_labels(measures))
     found += assumptions(measures, policy)
     found += suspicions(measures, policy)
@@ -163,7 +163,7 @@ def _fidelity(measures: Measures) -> Grading | None:
     worst = float(auc[known].min()) if known.any() else float("nan")
     then = (
         "the estimate leans on the model of gold, and is right as long as that one is"
-        if measures.estimator == "mdba_dr"
+        if measures.estimator.is_doubly_robust
         else "this estimator depends on that model; mdba_dr does not alone"
     )
     if not known.any():
@@ -334,7 +334,7 @@ def _duplicates(measures: Measures) -> Grading:
     repeats = measures.inspection.repeats
     share = repeats.share[:, None]
     # With item names, mdba_dr counts all rows of a labeler about one item as one piece of evidence.
-    counted_once = repeats.by_item and measures.estimator == "mdba_dr"
+    counted_once = repeats.by_item and measures.estimator.is_doubly_robust
     level = levels(share > REPEATS_LOOK, (share > REPEATS_SERIOUS) & (not counted_once))
     same = "about the same item" if repeats.by_item else "with the same features"
     if counted_once:

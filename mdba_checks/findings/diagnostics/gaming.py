@@ -107,7 +107,7 @@ def look_for_gaming(data: Data, estimation: Estimation, metric: Metric, repeats:
     cell = data.labels.labeler.astype(np.int64) * shape[1] + data.labels.group
     positives = np.bincount(cell, g, minlength=tpr.size).reshape(shape).astype(float)
     negatives = estimation.n_labels.astype(float) - positives
-    about_no = metric in ("fpr", "tnr")
+    about_no = metric.turns_gold
     n_right = negatives if about_no else positives
     correct = 1 - fpr if about_no else tpr
     together, p_value = _together(data, correct, n_right, about_no=about_no)

@@ -8,14 +8,14 @@ import numpy as np
 from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits
 
-from mdba_checks.config import CheckConfig, EstimatorName
+from mdba_checks.config import CheckConfig
 from mdba_checks.estimation import Estimation, Estimator, Hidden, LackOfFit, Rates
 from mdba_checks.findings.diagnostics.gaming import Gaming, look_for_gaming
 from mdba_checks.findings.diagnostics.repeats import Repeats, find_repeats
 from mdba_checks.findings.diagnostics.shift import Shift, measure_shift
 from mdba_checks.findings.inference import Contrast
 from mdba_checks.findings.inference import sides_of as weights_of_groups
-from mdba_checks.metrics import Metric
+from mdba_checks.metrics import METRICS, Metric
 from mdba_checks.tables import BoolArray, Data, FloatArray, IntArray
 
 # Standard errors; one contrast in fifty by chance.
@@ -57,9 +57,8 @@ class Measures:
     labelers: tuple[str, ...]
     groups: tuple[str, ...]
     contrasts: tuple[Contrast, ...]
-    estimator: EstimatorName
+    estimator: Estimator
     metric: Metric
-    uses_gold: bool
     n_labels: IntArray  # (labelers, groups)
     n_positive: IntArray  # (labelers, groups)
     n_direct: IntArray  # (labelers, groups): decisions on gold items
@@ -131,7 +130,7 @@ class Measures:
     @property
     def right(self) -> str:
         """The right decision that the metric is about."""
-        return "no" if self.metric in ("fpr", "tnr") else "yes"
+        return self.metric.right
 
 
 def inspect(data: Data) -> Inspection:
@@ -152,16 +151,16 @@ def measure(
     """Collect the numbers that say how far an estimate can be trusted."""
     rates, fidelity, gold = estimation.rates[asked.name], estimation.fidelity, data.gold
     n_groups = len(data.groups)
-    wanted_kind = 0 if config.metric in ("fpr", "tnr") else 1
+    metric = METRICS[config.metric]
     g, auc, fit, product, bound, gaming = estimation.gold_g, None, None, None, None, None
     chosen = None
     if asked.needs_models and fidelity is not None and g is not None:
         auc = fidelity.auc
         chosen = _chosen(data, estimation)
-        gaming = look_for_gaming(data, estimation, config.metric, inspection.repeats)
+        gaming = look_for_gaming(data, estimation, metric, inspection.repeats)
         of_group = [gold.group == code for code in range(n_groups)]
         fit = np.array([_auc(g[here], gold.correct[here] == 1) for here in of_group])
-        if asked.name == "mdba_dr":
+        if asked.is_doubly_robust:
             product = _product(rates, wanted)
         else:
             error = np.bincount(gold.group, gold.weight * (gold.correct - g) ** 2, n_groups)
@@ -171,14 +170,15 @@ def measure(
         labelers=data.labelers,
         groups=data.groups,
         contrasts=tuple(wanted),
-        estimator=asked.name,
-        metric=config.metric,
-        uses_gold=asked.needs_gold_positives,
+        estimator=asked,
+        metric=metric,
         n_labels=estimation.n_labels,
         n_positive=estimation.n_positive,
         n_direct=_direct(data),
         n_gold=np.bincount(gold.group, minlength=n_groups),
-        n_gold_positive=np.bincount(gold.group[gold.correct == wanted_kind], minlength=n_groups),
+        n_gold_positive=np.bincount(
+            gold.group[gold.correct == metric.right_code], minlength=n_groups
+        ),
         inspection=inspection,
         fidelity=auc,
         gold_fit=fit,
@@ -187,8 +187,8 @@ def measure(
         c_spread=_spread(estimation.rate_by_c, rates, wanted) if asked.by_c else None,
         gaming=gaming,
         chosen=chosen,
-        hidden=estimation.hidden if asked.name == "mdba_dr" else None,
-        fit=estimation.fit if asked.name == "mdba_dr" else None,
+        hidden=estimation.hidden if asked.is_doubly_robust else None,
+        fit=estimation.fit if asked.is_doubly_robust else None,
     )
 
 

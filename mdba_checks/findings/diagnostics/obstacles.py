@@ -24,7 +24,6 @@ Cause = Literal["evidence", "assumption"]
 _PART_OF_REST = 0.2
 # They say for every labeled item how likely yes is right. Taught by one kind of gold alone they say
 # the same of all items, and what is compared is how often people say yes at all.
-_LEARN_WHAT_IS_RIGHT = ("mdba_dr", "gold_model")
 
 
 @dataclass(frozen=True)
@@ -105,14 +104,14 @@ def _too_little(texts: np.ndarray, measures: Measures, policy: Policy) -> None:
             nobody = measures.n_labels[:, codes].sum(axis=1) == 0
             _put(texts, nobody, column, f"has no labels for {name}")
             found = int(measures.n_gold_positive[codes].sum())
-            if measures.uses_gold and found < least:
+            if measures.estimator.needs_gold_positives and found < least:
                 text = (
                     f"gold has {found} item{'s' if found != 1 else ''} of {name} where "
                     f"{measures.right} is right; at least {least} are needed "
                     "(policy.min_gold_positives)"
                 )
                 _put(texts, np.full(len(texts), fill_value=True), column, text)
-            if measures.estimator in _LEARN_WHAT_IS_RIGHT and found == measures.n_gold[codes].sum():
+            if measures.estimator.learns_right_answers and found == measures.n_gold[codes].sum():
                 text = (
                     f"gold has no item of {name} where {other} is right, so that it "
                     "cannot tell such items apart: gold needs both kinds, as they come"

@@ -198,7 +198,7 @@ class _Draft:
         """Return the gold to add before anything can be estimated, (contrasts, sides)."""
         measures, least = self.measures, self.policy.min_gold_positives
         first = np.zeros((len(measures.contrasts), 2))
-        if not measures.uses_gold:
+        if not measures.estimator.needs_gold_positives:
             return first
         for row, contrast in enumerate(measures.contrasts):
             for side, codes in enumerate((np.array([contrast.group]), measures.members(contrast))):

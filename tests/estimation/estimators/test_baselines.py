@@ -15,7 +15,11 @@ import mdba_checks
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import MissingExtraError
 from mdba_checks.estimation.estimators import estimator, for_metric
-from mdba_checks.estimation.estimators.silver import infer_by_confident_learning, infer_from_gold
+from mdba_checks.estimation.estimators.inferred_labels import (
+    infer_by_confident_learning,
+    infer_from_gold,
+)
+from mdba_checks.metrics import METRICS
 from mdba_checks.tables import Data, load
 from tests.helpers import make_evidence, variance
 
@@ -46,11 +50,11 @@ def test_the_selection_rate_is_the_share_of_yes():
 def test_against_inferred_labels_the_rate_is_the_share_of_yes_among_inferred_positives(name):
     rng = np.random.default_rng(2)
     evidence = make_evidence(rng, n_rows=900)
-    silver = rng.integers(2, size=900).astype(float)
-    rates = estimator(name).estimate(replace(evidence, silver=silver))
+    inferred = rng.integers(2, size=900).astype(float)
+    rates = estimator(name).estimate(replace(evidence, inferred=inferred))
     for labeler in range(3):
         for group in range(2):
-            share, total = count(evidence, labeler, group, lambda row: silver[row] == 1)
+            share, total = count(evidence, labeler, group, lambda row: inferred[row] == 1)
             assert rates.rate[labeler, group] == pytest.approx(share)
             assert rates.mass[labeler, group] == total
 
@@ -64,7 +68,7 @@ def test_without_inferred_labels_the_estimate_is_refused(name):
 def test_the_selection_rate_turned_round_is_the_rejection_rate():
     evidence = make_evidence(np.random.default_rng(4))
     way = estimator("selection_rate").estimate
-    rate = {m: way(for_metric(evidence, m)).rate for m in ("tpr", "fpr", "tnr", "fnr")}
+    rate = {m: way(for_metric(evidence, METRICS[m])).rate for m in ("tpr", "fpr", "tnr", "fnr")}
     np.testing.assert_allclose(rate["fpr"], rate["tpr"])
     np.testing.assert_allclose(rate["fnr"], 1 - rate["tpr"])
     np.testing.assert_allclose(rate["tnr"], 1 - rate["tpr"])
@@ -72,7 +76,7 @@ def test_the_selection_rate_turned_round_is_the_rejection_rate():
 
 def test_nobody_who_was_never_seen_has_a_rate():
     evidence = make_evidence(np.random.default_rng(5))
-    rates = estimator("gold_model").estimate(replace(evidence, silver=np.zeros(400)))
+    rates = estimator("gold_model").estimate(replace(evidence, inferred=np.zeros(400)))
     assert np.isnan(rates.rate).all()
 
 
@@ -109,11 +113,11 @@ def tables(*, flipped: float, seed: int = 7) -> tuple[Data, np.ndarray]:
 
 def test_the_gold_model_learns_what_is_right_from_gold_and_not_from_the_labels():
     data, right = tables(flipped=0.5)
-    silver = infer_from_gold(data, seed=0)
-    assert set(np.unique(silver)) <= {0.0, 1.0}
-    assert (silver == right).mean() > 0.93
+    inferred = infer_from_gold(data, seed=0)
+    assert set(np.unique(inferred)) <= {0.0, 1.0}
+    assert (inferred == right).mean() > 0.93
     assert abs((data.labels.decision == right).mean() - 0.5) < 0.05
-    np.testing.assert_array_equal(silver, infer_from_gold(data, seed=0))
+    np.testing.assert_array_equal(inferred, infer_from_gold(data, seed=0))
 
 
 def test_the_gold_model_agrees_with_gold_that_knows_one_answer_only():
@@ -124,10 +128,10 @@ def test_the_gold_model_agrees_with_gold_that_knows_one_answer_only():
 
 def test_confident_learning_puts_flipped_labels_right():
     data, right = tables(flipped=0.15)
-    silver = infer_by_confident_learning(data, seed=0)
+    inferred = infer_by_confident_learning(data, seed=0)
     given = (data.labels.decision == right).mean()
     assert given < 0.87
-    assert (silver == right).mean() > 0.95
+    assert (inferred == right).mean() > 0.95
 
 
 WITHOUT_CLEANLAB = """

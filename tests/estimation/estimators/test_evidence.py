@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from mdba_checks.estimation.estimators import for_metric
+from mdba_checks.metrics import METRICS
 from tests.helpers import make_evidence
 
 
@@ -15,7 +16,7 @@ def test_every_metric_asks_about_the_right_decisions_and_the_right_answers():
         ("tnr", 1 - said, 1 - right),
         ("fnr", 1 - said, right),
     ):
-        asked = for_metric(evidence, metric)
+        asked = for_metric(evidence, METRICS[metric])
         np.testing.assert_array_equal(asked.decision, decision)
         np.testing.assert_array_equal(asked.gold.correct, correct)
         # The models turn together with what they predict.
@@ -28,7 +29,7 @@ def test_every_metric_asks_about_the_right_decisions_and_the_right_answers():
 def test_turning_twice_changes_nothing():
     evidence = make_evidence(np.random.default_rng(2))
     for metric in ("fpr", "tnr", "fnr"):
-        again = for_metric(for_metric(evidence, metric), metric)
+        again = for_metric(for_metric(evidence, METRICS[metric]), METRICS[metric])
         np.testing.assert_array_equal(again.decision, evidence.decision)
         np.testing.assert_allclose(again.f_gold, evidence.f_gold)
         np.testing.assert_allclose(again.gold.g, evidence.gold.g)

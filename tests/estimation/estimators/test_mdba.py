@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from mdba_checks.estimation.estimators import Direct, Evidence, estimator, for_metric
 from mdba_checks.estimation.estimators.mdba import estimate, estimate_naive, predict_share
+from mdba_checks.metrics import METRICS
 from tests.helpers import make_evidence, variance
 
 
@@ -206,7 +207,7 @@ def test_a_perfect_model_of_a_consistent_labeler_gives_the_rate_exactly():
 def test_the_four_metrics_are_complements_of_each_other():
     evidence = make_evidence(np.random.default_rng(6))
     for way in (estimate, estimate_naive):
-        rate = {m: way(for_metric(evidence, m)).rate for m in ("tpr", "fpr", "tnr", "fnr")}
+        rate = {m: way(for_metric(evidence, METRICS[m])).rate for m in ("tpr", "fpr", "tnr", "fnr")}
         np.testing.assert_allclose(rate["fnr"], 1 - rate["tpr"], atol=1e-9)
         np.testing.assert_allclose(rate["tnr"], 1 - rate["fpr"], atol=1e-9)
 

@@ -11,6 +11,7 @@ import pytest
 from mdba_checks.estimation.estimators import Direct, Evidence, estimator, for_metric
 from mdba_checks.estimation.estimators.evidence import GoldEvidence
 from mdba_checks.estimation.estimators.mdba_dr import estimate
+from mdba_checks.metrics import METRICS
 from tests.helpers import Oracle, make_evidence, variance
 
 NOMINAL = 0.9
@@ -130,7 +131,7 @@ def test_the_four_metrics_are_complements_of_each_other():
     evidence = make_evidence(np.random.default_rng(9), n_rows=3000, n_gold=600)
     rate, gap, error = {}, {}, {}
     for metric in ("tpr", "fpr", "tnr", "fnr"):
-        rates = estimate(for_metric(evidence, metric))
+        rates = estimate(for_metric(evidence, METRICS[metric]))
         rate[metric] = rates.rate
         gap[metric] = rates.rate[:, 1] - rates.rate[:, 0]
         error[metric] = rates.own_variance
@@ -152,7 +153,7 @@ def test_the_false_positive_rate_is_the_rate_among_items_where_no_is_right():
         expected.append((f * wrong).sum() / wrong.sum())
     rng = np.random.default_rng(10)
     evidence, _ = oracle.draw(rng, rows_per_group=40_000, gold_per_group=10_000)
-    found = estimate(for_metric(evidence, "fpr")).rate[0]
+    found = estimate(for_metric(evidence, METRICS["fpr"])).rate[0]
     np.testing.assert_allclose(found, expected, atol=0.015)
 
 
