@@ -1,0 +1,25 @@
+"""Which items experts should judge: chances by worth, draws, and rounds that add up.
+
+`worth_of` says how much the right answer to an item would narrow undecided comparisons, `chances`
+turns that into probabilities that are safe against a wrong worth, `draw` draws, and
+`combined_weights` and `Look` make several rounds one gold table with intervals that hold.
+"""
+
+from mdba_checks.findings.gold_choice.drawing import RANDOM_SHARE, Chances, chances, draw
+from mdba_checks.findings.gold_choice.families import find_families
+from mdba_checks.findings.gold_choice.rounds import MOST_ROUNDS, Look, combined_weights
+from mdba_checks.findings.gold_choice.worth import Wanted, chance_by_labels, worth_of
+
+__all__ = [
+    "MOST_ROUNDS",
+    "RANDOM_SHARE",
+    "Chances",
+    "Look",
+    "Wanted",
+    "chance_by_labels",
+    "chances",
+    "combined_weights",
+    "draw",
+    "find_families",
+    "worth_of",
+]
