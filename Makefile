@@ -18,8 +18,8 @@ help: ## list the targets
 demo: $(VENV)/.base ## make a data set with known biased labelers and check it
 	$(BIN)/mdba demo
 
-test: $(VENV)/.all $(VENV)/.browser ## run all tests (JOBS=2 processes; ARGS="-k name" chooses)
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
+test: $(VENV)/.all $(VENV)/.browser $(VENV)/.datacontract ## run all tests (JOBS=2 processes; ARGS="-k name" chooses)
+	@sh scripts/with-postgres.sh $(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 lint: $(VENV)/.all ## check style and types
 	$(BIN)/ruff check .
@@ -74,12 +74,16 @@ constraints: $(VENV)/.python ## renew constraints.txt with the newest versions t
 	&& mv constraints.txt.new constraints.txt
 
 clean: ## remove .venv and everything else that was made here
-	rm -rf $(VENV) build dist site *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-* build dist site *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The files in .venv whose names begin with a dot say which step was finished.
 $(VENV)/.browser: scripts/install-browser.sh $(VENV)/.python
 	@sh scripts/install-browser.sh
+	@touch $@
+
+$(VENV)/.datacontract: scripts/install-datacontract.sh $(VENV)/.python
+	@PYTHON=$(BIN)/python sh scripts/install-datacontract.sh
 	@touch $@
 
 $(VENV)/.python:

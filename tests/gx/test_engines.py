@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 pytest.importorskip("great_expectations", reason="needs mdba-checks[gx]")
@@ -13,8 +11,6 @@ import sqlalchemy
 from great_expectations.expectations.row_conditions import Column
 
 from mdba_checks.gx import estimates
-
-POSTGRES = os.environ.get("MDBA_TEST_POSTGRES")  # such as postgresql+psycopg2://user@host/db
 
 
 @pytest.fixture(autouse=True)
@@ -46,17 +42,15 @@ def duckdb(context, made, folder):
 
 
 @pytest.fixture(scope="module")
-def postgres(context, made):
-    if not POSTGRES:
-        pytest.skip("no PostgreSQL server: set MDBA_TEST_POSTGRES to the URL of a database")
-    engine = sqlalchemy.create_engine(POSTGRES)
-    made.labels.to_sql("labels", engine, index=False, if_exists="replace")
-    made.gold.to_sql("gold", engine, index=False, if_exists="replace")
+def postgresql(context, made, postgres):
+    engine = sqlalchemy.create_engine(postgres)
+    made.labels.to_sql("labels", engine, index=False)
+    made.gold.to_sql("gold", engine, index=False)
     engine.dispose()
-    return context.data_sources.add_postgres("postgres", connection_string=POSTGRES)
+    return context.data_sources.add_postgres("postgresql", connection_string=postgres)
 
 
-@pytest.fixture(scope="module", params=["sqlite", "duckdb", "postgres"])
+@pytest.fixture(scope="module", params=["sqlite", "duckdb", "postgresql"])
 def database(request):
     return request.getfixturevalue(request.param)
 
