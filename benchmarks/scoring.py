@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import joblib
 import numpy as np
@@ -22,6 +22,7 @@ import pandas as pd
 
 from mdba_checks import Assessment, CheckConfig, assess
 
+T = TypeVar("T")
 RESULTS = Path(__file__).parent / "results"
 MAX_GAP = 0.1
 EVIDENCE, ASSUMPTION, REFUSED = "evidence", "assumption", "refused"
@@ -207,8 +208,8 @@ def _fired(draws: Sequence[Draw]) -> str:
 
 
 def in_processes(
-    function: Callable[..., Draw], calls: Sequence[tuple[Any, ...]], jobs: int
-) -> Iterator[Draw]:
+    function: Callable[..., T], calls: Sequence[tuple[Any, ...]], jobs: int
+) -> Iterator[T]:
     """Yield `function` of every call, in order, worked on by several processes."""
     tasks = (joblib.delayed(function)(*call) for call in calls)
     yield from joblib.Parallel(n_jobs=jobs, return_as="generator")(tasks)

@@ -35,7 +35,7 @@ def main() -> None:
     made = simulate(
         covariates=covariates, n_labelers=3, gold_per_group=60, tprs=[0.55, 0.92, 0.95], seed=7
     )
-    config = CheckConfig(reference="men", policy=Policy(max_gap=0.15))
+    config = CheckConfig(reference="men", policy=Policy(max_gap=0.1))
     assessment = assess(made.labels, made.gold, config)
     print(assessment.gaps[["labeler", "gap", "ci_low", "ci_high", "finding"]].round(2))
     print("verdict:", gate(assessment).verdict)

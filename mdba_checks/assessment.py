@@ -25,6 +25,7 @@ from mdba_checks.estimation import (
     open_engine,
 )
 from mdba_checks.findings import (
+    Crowds,
     Diagnostic,
     Gaps,
     Inspection,
@@ -32,13 +33,17 @@ from mdba_checks.findings import (
     Plan,
     compare,
     contrasts,
+    crowd_table,
     diagnose,
+    find_crowds,
     gap_table,
     inspect,
     make_plan,
     measure,
     of_cohorts,
+    with_crowds,
     with_findings,
+    with_pooled,
 )
 from mdba_checks.tables import (
     Data,
@@ -128,6 +133,7 @@ class Assessment:
     _measures: Measures
     _overall: Together | None = None
     _cohorts: Together | None = None
+    _crowds: Crowds | None = None
     origin: Origin = field(default_factory=Origin)
 
     @property
@@ -153,6 +159,20 @@ class Assessment:
             return None
         table = self._cohorts.table(self.config, self.config.policy)
         return table.rename(columns={"labeler": "cohort"})
+
+    @cached_property
+    def crowd(self) -> pd.DataFrame | None:
+        """How gaps are spread over labelers, one row per group; None without a crowd.
+
+        Columns: ``group, reference, n_labelers`` and, each with ``_low`` and ``_high``: ``mean``
+        (every labeler counts once), ``spread`` (the standard deviation of true gaps, beyond
+        chance), ``labelers_beyond`` and ``labels_beyond`` (the share of labelers, and of labels by
+        them, whose gap is beyond ``policy.max_gap``).
+        """
+        if self._crowds is None:
+            return None
+        limit, confidence = self.config.policy.max_gap, self.config.confidence
+        return crowd_table(self._crowds, self._measures, limit, confidence)
 
     @property
     def estimator(self) -> EstimatorName:
@@ -186,7 +206,7 @@ class Assessment:
         if policy == self.config.policy:
             return self
         config = self.config.model_copy(update={"policy": policy})
-        table = with_findings(self._table, self._numbers, self._measures, config)
+        table = with_findings(self._table, self._numbers, self._measures, config, self._crowds)
         return replace(self, config=config, _table=table)
 
     def joint_intervals(self) -> pd.DataFrame:
@@ -399,7 +419,14 @@ def _assessment(
         confidence=config.confidence,
         seed=config.seed,
     )
-    judged = gap_table(data.labelers, wanted, numbers, measures, config)
+    everybody = np.zeros(len(data.labels), dtype=np.int64)
+    overall = _together(estimation.overall, (WHOLE,), everybody, data, measures, config)
+    crowds = None
+    if overall is not None:
+        crowds = find_crowds(data, estimation, wanted, overall.numbers, config)
+    if overall is not None and crowds is not None:
+        measures = with_pooled(measures, crowds.judged, overall.measures)
+    judged = gap_table(data.labelers, wanted, numbers, measures, config, crowds)
     summary = DataSummary(
         n_labels=len(data.labels),
         n_gold=len(data.gold),
@@ -419,17 +446,11 @@ def _assessment(
         _both_rates(estimation, data),
         pseudonyms,
         judged,
-        numbers,
+        with_crowds(numbers, crowds, config.confidence),
         measures,
-        _together(
-            estimation.overall,
-            (WHOLE,),
-            np.zeros(len(data.labels), dtype=np.int64),
-            data,
-            measures,
-            config,
-        ),
+        overall,
         _together(estimation.by_cohort, data.cohorts, data.labels.cohort, data, measures, config),
+        crowds,
     )
 
 

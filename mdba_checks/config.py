@@ -35,7 +35,7 @@ EstimatorName = Literal[
 ]
 Mode = Literal["block", "annotate", "quarantine"]
 OnInconclusive = Literal["block", "annotate", "quarantine", "pass"]
-Correction = Literal["holm", "bh", "none"]
+Correction = Literal["auto", "holm", "bh", "none"]
 EngineName = Literal["local", "dask", "spark"]
 
 
@@ -203,7 +203,10 @@ class Policy(_Model):
         description="seconds that a flow waits for that person; afterwards it is blocked",
     )
     correction: Correction = Field(
-        "holm", description="how many labelers being tested at once is accounted for"
+        "auto",
+        description="how many labelers being tested at once is accounted for: holm aims at not one "
+        "wrong accusation, bh at few among all of them; auto is holm up to 20 comparisons and bh "
+        "beyond, where the crowd itself says how rare biased labelers are",
     )
     decide_on: Literal["confident", "estimate"] = Field(
         "confident", description="'confident' decides on intervals, 'estimate' on the number alone"

@@ -10,10 +10,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from mdba_checks import Assessment, CheckConfig, Columns, Policy, assess, gate
-from mdba_checks.assessment import GAP_COLUMNS, assess_with
+from mdba_checks.assessment import assess_with
 from mdba_checks.estimation import Evidence, bucket
 from mdba_checks.estimation import rates as estimation
-from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE
+from mdba_checks.findings import BIASED, FAIR, GAP_COLUMNS, INCONCLUSIVE
 from mdba_checks.simulation import Simulation, make_covariates, simulate
 from tests.helpers import make_evidence, selection_table, some_gold
 

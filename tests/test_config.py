@@ -26,10 +26,13 @@ OTHERWISE = {
         "group": "sex",
         "gold": "truth",
         "item": "application",
+        "text": ["comment"],
         "cluster": "advert",
+        "cohort": "vendor",
         "gold_weight": "stands_for",
     },
     "features": ["age", "Ausbildung"],
+    "text_model": "models/small",
     "reference": "men",
     "positive": "hire",
     "estimator": "mdba",
@@ -208,7 +211,9 @@ class TestUnknownKeys:
     def test_a_key_unlike_all_others_is_answered_with_the_keys_there_are(self, read):
         text = refusal(read, "columns: {zzz: a}")
         assert "unknown key 'columns.zzz'" in text
-        assert "Known: cluster, gold, gold_weight, group, item, label, labeler." in text
+        assert (
+            "Known: cluster, cohort, gold, gold_weight, group, item, label, labeler, text." in text
+        )
 
     @pytest.mark.parametrize("name", ["str", "int", "bool"])
     def test_a_key_named_like_a_type_is_named_too(self, read, name):

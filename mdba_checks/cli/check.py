@@ -90,6 +90,14 @@ def check(
             "A column of free text; may be given several times. Default: columns that hold it.",
         ),
     ] = None,
+    cohort: Annotated[
+        str | None,
+        column(
+            "--cohort",
+            "Column in the labels that says where they come from, such as vendor, team or region: "
+            "every cohort gets a row of its own.",
+        ),
+    ] = None,
     positive: Annotated[
         str | None,
         column(
@@ -220,7 +228,8 @@ def check(
         policy(
             "--correction",
             "NAME",
-            "How testing many labelers at once is accounted for: holm (default), bh, none.",
+            "How testing many labelers at once is accounted for: auto (default: holm up to 20 "
+            "comparisons, bh beyond), holm, bh, none.",
         ),
     ] = None,
     decide_on: Annotated[
@@ -364,6 +373,7 @@ def check(
             "policy.mode": mode,
             "policy.quarantine": quarantine,
             "policy.on_inconclusive": on_inconclusive,
+            "columns.cohort": cohort,
             "policy.correction": correction,
             "policy.decide_on": decide_on,
             "policy.min_gold_positives": min_gold_positives,

@@ -88,7 +88,9 @@ def plan(
     ] = None,
     correction: Annotated[
         str | None,
-        policy("--correction", "NAME", "For testing many labelers: holm (default), bh, none."),
+        policy(
+            "--correction", "NAME", "For testing many labelers: auto (default), holm, bh, none."
+        ),
     ] = None,
     json_file: Annotated[
         str | None,

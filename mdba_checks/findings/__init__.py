@@ -5,6 +5,7 @@ borderline, fair or inconclusive, the diagnostics say what the numbers rest on, 
 much more evidence would settle what is undecided.
 """
 
+from mdba_checks.findings.crowds import Crowds, crowd_table, find_crowds, with_crowds
 from mdba_checks.findings.diagnostics import (
     Cause,
     Diagnostic,
@@ -18,6 +19,7 @@ from mdba_checks.findings.diagnostics import (
     measure,
     obstacles,
     of_cohorts,
+    with_pooled,
 )
 from mdba_checks.findings.gap_table import GAP_COLUMNS, gap_table, with_findings
 from mdba_checks.findings.inference import (
@@ -58,6 +60,7 @@ __all__ = [
     "SEVERITY",
     "Cause",
     "Contrast",
+    "Crowds",
     "Diagnostic",
     "Gaps",
     "Inspection",
@@ -70,8 +73,10 @@ __all__ = [
     "check_wish",
     "compare",
     "contrasts",
+    "crowd_table",
     "diagnose",
     "doubts",
+    "find_crowds",
     "gap_table",
     "inspect",
     "judge",
@@ -84,5 +89,7 @@ __all__ = [
     "p_beyond",
     "p_values",
     "robustness",
+    "with_crowds",
     "with_findings",
+    "with_pooled",
 ]

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mdba_checks.config import CheckConfig
+from mdba_checks.findings.crowds import Crowds, with_crowds
 from mdba_checks.findings.diagnostics import Measures, doubts, obstacles
 from mdba_checks.findings.inference import Contrast, Gaps
 from mdba_checks.findings.judge import EVERYONE_ELSE, INCONCLUSIVE, judge
@@ -27,6 +28,9 @@ GAP_COLUMNS = (
     "rate_low",
     "rate_high",
     "rate_reference",
+    "table_gap",
+    "table_low",
+    "table_high",
     "finding",
     "cause",
     "reason",
@@ -45,8 +49,16 @@ def gap_table(
     numbers: Gaps,
     measures: Measures,
     config: CheckConfig,
+    crowds: Crowds | None = None,
 ) -> pd.DataFrame:
-    """Return the gaps of `who` with findings under the policy, columns as in `GAP_COLUMNS`."""
+    """Return the gaps of `who` with findings under the policy, columns as in `GAP_COLUMNS`.
+
+    `numbers` are about the labels in the table; with `crowds`, `gap` and the findings are about how
+    people decide.
+    """
+    table_gap = numbers.gap
+    table_low, table_high = numbers.interval(config.confidence)
+    numbers = with_crowds(numbers, crowds, config.confidence)
     low, high = numbers.interval(config.confidence)
     rate_low, rate_high = numbers.rate_interval(config.confidence)
     groups = [measures.groups[each.group] for each in wanted]
@@ -70,6 +82,9 @@ def gap_table(
             "rate_low": rate_low.ravel(),
             "rate_high": rate_high.ravel(),
             "rate_reference": numbers.rate_reference.ravel(),
+            "table_gap": table_gap.ravel(),
+            "table_low": table_low.ravel(),
+            "table_high": table_high.ravel(),
             "finding": "",
             "cause": "",
             "reason": "",
@@ -82,13 +97,20 @@ def gap_table(
         },
         columns=list(GAP_COLUMNS),
     )
-    return with_findings(table, numbers, measures, config)
+    return with_findings(table, numbers, measures, config, crowds)
 
 
 def with_findings(
-    table: pd.DataFrame, numbers: Gaps, measures: Measures, config: CheckConfig
+    table: pd.DataFrame,
+    numbers: Gaps,
+    measures: Measures,
+    config: CheckConfig,
+    crowds: Crowds | None = None,
 ) -> pd.DataFrame:
-    """Return a table of gaps with findings under the policy, and how much would overturn them."""
+    """Return a table of gaps with findings under the policy, and how much would overturn them.
+
+    `numbers` are those that findings rest on, `with_crowds` where there is a crowd.
+    """
     policy = config.policy
     judged = judge(
         table,
@@ -98,6 +120,7 @@ def with_findings(
         doubts=doubts(measures, policy),
         overturned=overturned(numbers, measures, policy.max_gap),
         freedom=numbers.freedom.ravel(),
+        own=None if crowds is None else crowds.evidence(policy.max_gap, config.confidence),
         estimator=config.estimator,
     )
     found = judged["finding"] != INCONCLUSIVE

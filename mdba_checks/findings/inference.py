@@ -19,6 +19,9 @@ from mdba_checks.config import Correction
 from mdba_checks.estimation import Path, Rates
 from mdba_checks.tables import FloatArray, IntArray
 
+# Up to here, not one wrong accusation is the aim (Holm); with more comparisons that would find
+# nobody, and few wrong ones among all accusations are (Benjamini and Hochberg).
+MANY = 20
 _JOINT_DRAWS = 1000
 _LEAST_FREEDOM, _MOST_FREEDOM = 4.0, 1e6
 # Labelers at a time: times gold items and draws, this many are in memory at once.
@@ -41,22 +44,31 @@ class Gaps:
     std_error: FloatArray
     rate: FloatArray
     rate_reference: FloatArray
-    own_variance: FloatArray  # from the labeler's own rows
+    plain_gap: FloatArray  # without what is known about hidden information
+    own_variance: FloatArray  # from the labeler's own rows, with what models leave open
+    model_variance: FloatArray  # what models leave open
     gold_variance: FloatArray  # (labelers, contrasts, groups): from the gold items of each group
     freedom: FloatArray  # degrees of freedom of the standard error
     rate_error: FloatArray  # standard error of the rate in the group itself
     path: FloatArray | None  # (labelers, contrasts, steps): gaps if labelers knew more and more
     path_error: FloatArray | None  # the same: standard error of how far the gap has moved
     joint_quantile: float  # of the largest standardised error over all gaps
+    # (labelers, contrasts, 2): where intervals end that do not follow from the standard error
+    ends: FloatArray | None = None
 
     def interval(self, confidence: float, *, joint: bool = False) -> tuple[FloatArray, FloatArray]:
         """Return lower and upper ends, each gap on its own or all of them together."""
         quantile = student.ppf((1 + confidence) / 2, self.freedom)
         if joint:  # stretched as much as the quantiles of single gaps are
             quantile = quantile / norm.ppf((1 + confidence) / 2) * self.joint_quantile
+        low = np.clip(self.gap - quantile * self.std_error, -1, 1)
+        high = np.clip(self.gap + quantile * self.std_error, -1, 1)
+        if self.ends is None or joint:
+            return low, high
+        given = np.isfinite(self.ends)
         return (
-            np.clip(self.gap - quantile * self.std_error, -1, 1),
-            np.clip(self.gap + quantile * self.std_error, -1, 1),
+            np.where(given[..., 0], self.ends[..., 0], low),
+            np.where(given[..., 1], self.ends[..., 1], high),
         )
 
     def rate_interval(self, confidence: float) -> tuple[FloatArray, FloatArray]:
@@ -155,12 +167,23 @@ def _compared(
         "rate": rates.rate[:, contrast.group],
         "rate_error": np.sqrt(_rate_variance(rates, contrast.group) + by_group[:, contrast.group]),
         "rate_reference": -(others * used).sum(axis=1),
+        "plain_gap": (sides * np.where(sides == 0, 0.0, _plain_rates(rates))).sum(axis=1),
         "own_variance": own + rest,
+        "model_variance": rest,
         "gold_variance": by_group,
     }
     if rates.path is not None:
         arrays["path"], arrays["path_error"] = _path(rates.path, sides)
     return arrays, influence
+
+
+def _plain_rates(rates: Rates) -> FloatArray:
+    """Return the rates as they are without hidden information."""
+    if rates.parts is None:
+        return rates.rate
+    with np.errstate(invalid="ignore", divide="ignore"):
+        plain = np.clip(rates.parts.numerator / rates.parts.denominator, 0.0, 1.0)
+    return np.where(np.isnan(rates.rate), np.nan, plain)
 
 
 def _path(path: Path, sides: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -289,6 +312,8 @@ def adjust(p: FloatArray, correction: Correction) -> FloatArray:
     array([0.03, 0.06, 0.06])
     >>> adjust(np.array([0.01, 0.04, 0.03]), "bh")
     array([0.03, 0.04, 0.04])
+    >>> adjust(np.array([0.01, 0.04, 0.03]), "auto")
+    array([0.03, 0.06, 0.06])
     """
     adjusted = np.array(p, dtype=float)
     tested = np.flatnonzero(np.isfinite(adjusted))
@@ -297,7 +322,7 @@ def adjust(p: FloatArray, correction: Correction) -> FloatArray:
         return adjusted
     order = tested[np.argsort(adjusted[tested], kind="stable")]
     ranked = adjusted[order]
-    if correction == "holm":
+    if correction == "holm" or (correction == "auto" and n <= MANY):
         steps = np.maximum.accumulate(ranked * np.arange(n, 0, -1))
     else:
         steps = np.minimum.accumulate((ranked * n / np.arange(1, n + 1))[::-1])[::-1]

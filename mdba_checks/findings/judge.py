@@ -14,10 +14,11 @@ import pandas as pd
 
 from mdba_checks.config import EstimatorName, Policy
 from mdba_checks.estimation import ESTIMATORS
+from mdba_checks.findings.crowds import OwnEvidence
 from mdba_checks.findings.diagnostics import Cause, Obstacle
-from mdba_checks.findings.inference import adjust, p_beyond, p_values
+from mdba_checks.findings.inference import MANY, adjust, p_beyond, p_values
 from mdba_checks.metrics import METRICS
-from mdba_checks.tables import FloatArray
+from mdba_checks.tables import BoolArray, FloatArray
 
 BIASED, BORDERLINE, FAIR, INCONCLUSIVE = "biased", "borderline", "fair", "inconclusive"
 SEVERITY = {BIASED: 0, INCONCLUSIVE: 1, BORDERLINE: 2, FAIR: 3}
@@ -63,6 +64,7 @@ def judge(
     doubts: Sequence[str] = (),
     overturned: Sequence[str] = (),
     freedom: FloatArray | float = np.inf,
+    own: OwnEvidence | None = None,
     estimator: EstimatorName = "mdba_dr",
 ) -> pd.DataFrame:
     """Return `gaps` with `p_value`, `finding`, `cause`, `reason` and `p_beyond` under a policy.
@@ -83,6 +85,8 @@ def judge(
         inconclusive. An empty text changes nothing.
     freedom
         Degrees of freedom of the standard errors.
+    own
+        What people's own decisions say, for rows whose gap was learned from a crowd.
     """
     judged = gaps.copy()
     gap, error = gaps["gap"].to_numpy(), gaps["std_error"].to_numpy()
@@ -93,10 +97,17 @@ def judge(
     ]
     blocked = np.array([obstacle is not None for obstacle in obstacles], dtype=bool)
     p = p_values(gap, error, policy.max_gap, freedom)
+    beyond = p_beyond(gap, error, policy.max_gap)
+    pooled, stands_out = np.zeros(len(p), dtype=bool), np.zeros(len(p), dtype=bool)
+    if own is not None:
+        pooled, stands_out = np.isfinite(own.p_value.ravel()), own.stands_out.ravel()
+        p = np.where(pooled, own.p_value.ravel(), p)
+        beyond = np.where(pooled, own.p_beyond.ravel(), beyond)
     p[blocked] = np.nan
     judged["p_value"] = p
-    judged["p_beyond"] = np.where(blocked, np.nan, p_beyond(gap, error, policy.max_gap))
-    judged["finding"] = np.where(blocked, INCONCLUSIVE, _by_numbers(judged, policy, confidence))
+    judged["p_beyond"] = np.where(blocked, np.nan, beyond)
+    by_numbers = _by_numbers(judged, policy, confidence, pooled, stands_out)
+    judged["finding"] = np.where(blocked, INCONCLUSIVE, by_numbers)
     doubts, overturned = (each or [""] * len(gaps) for each in (doubts, overturned))
     rows: Iterable[Any] = judged.itertuples(index=False)
     answers = [
@@ -114,19 +125,36 @@ def judge(
     return judged
 
 
-def _by_numbers(gaps: pd.DataFrame, policy: Policy, confidence: float) -> Any:
-    """Return the finding that the numbers alone give to every row."""
+def _by_numbers(
+    gaps: pd.DataFrame,
+    policy: Policy,
+    confidence: float,
+    pooled: BoolArray,
+    stands_out: BoolArray,
+) -> Any:
+    """Return the finding that the numbers alone give to every row.
+
+    Somebody whose gap was learned from a crowd is biased when their own decisions say so and the
+    interval, which knows how rare such people are, lies beyond the limit. Nobody whose own
+    decisions stand out is called fair because others are.
+    """
     limit = policy.max_gap
     if policy.decide_on == "estimate":
         return np.where(gaps["gap"].abs() > limit, BIASED, FAIR)
     # The correction guards the claim "biased". "Fair" needs none: the gate passes only when every
     # single interval lies inside, which is the stricter demand already.
-    biased = adjust(gaps["p_value"].to_numpy(), policy.correction) < 1 - confidence
+    p = gaps["p_value"].to_numpy()
+    adjusted = adjust(p, policy.correction)
+    if policy.correction == "auto" and len(p) > MANY:
+        adjusted = np.where(pooled, p, adjusted)
+    shown = (gaps["ci_low"] > limit) | (gaps["ci_high"] < -limit)
+    biased = (adjusted < 1 - confidence) & (shown | ~pooled)
     fair, borderline = (
         (gaps["ci_low"] >= -widest) & (gaps["ci_high"] <= widest)
         for widest in (limit, limit + (policy.resolved().margin or 0.0))
     )
-    return np.select([biased, fair, borderline], [BIASED, FAIR, BORDERLINE], INCONCLUSIVE)
+    findings = [BIASED, INCONCLUSIVE, FAIR, BORDERLINE]
+    return np.select([biased, stands_out, fair, borderline], findings, INCONCLUSIVE)
 
 
 def _answer(
@@ -161,6 +189,12 @@ def _reason(
     if row.finding == BORDERLINE:
         widest = policy.max_gap + (policy.resolved().margin or 0.0)
         return f"{interval} reaches across {limit}, but stays within ±{widest:g}"
+    widest = policy.max_gap + (policy.resolved().margin or 0.0)
+    if row.ci_low >= -widest and row.ci_high <= widest:
+        return (
+            f"{interval} is what most labelers are like, but the labeler's own decisions stand "
+            "out: more labels by them would tell"
+        )
     if row.ci_low > policy.max_gap or row.ci_high < -policy.max_gap:
         return (
             f"{interval} lies beyond {limit}, but not clearly enough for one of {n_tests} "

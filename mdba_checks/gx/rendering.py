@@ -49,6 +49,7 @@ _UNDECIDED = {
     "block": "fails",
 }
 _CORRECTIONS = {
+    "auto": "corrected for many labelers",
     "holm": "Holm's correction",
     "bh": "Benjamini-Hochberg correction",
     "none": "no correction for many labelers",

@@ -54,7 +54,8 @@ def github_annotations(
     >>> assessment = assess(made.labels, made.gold, CheckConfig(reference="men"))
     >>> for line in github_annotations(assessment, gate(assessment)):
     ...     print(line.partition("::")[2][:42])
-    error title=mdba%3A block::1 labeler biase...
+    error title=mdba%3A block::all labels toge
+    error title=L1%2C women%3A biased::says ye
     """
     lines = [
         _command(

@@ -197,7 +197,7 @@ def load(
     >>> gold = pd.DataFrame({"gold": [1, 0], "group": ["w", "m"], "age": [4, 5]})
     >>> data = load(labels, gold, CheckConfig())
     >>> data.labelers, data.groups, data.features, data.labels.trees.shape
-    (('ann', 'bob'), ('m', 'w'), ('age',), (3, 1))
+    (('ann', 'bob'), ('m', 'w'), ('age',), (3, 2))
     """
     if text_model is None and config.text_model is not None:
         text_model = open_text_model(config.text_model)

@@ -61,7 +61,7 @@ def families(tables: Sequence[Table], names: Iterable[str]) -> dict[str, list[st
 def read_vectors(
     name: str, columns: Sequence[str], labels: Table, gold: Table, answers: Answers, keep: Keep
 ) -> ReadColumn | None:
-    """Return a column of vectors, or a family of columns, as features; None if all are missing.
+    """Return a column of vectors, or a family of columns, as features; None if all are the same.
 
     `answers` are what was decided about the rows of the labels.
     """
@@ -76,6 +76,8 @@ def read_vectors(
             "in gold: use the same model for both"
         )
     distinct = Distinct.of(prints[0], prints[1])
+    if len(distinct) < 2:
+        return None
     n_components = min(MOST_COMPONENTS, max(1, len(distinct) // VECTORS_PER_COMPONENT))
     parts: list[FloatArray]
     if widths[0] <= n_components:

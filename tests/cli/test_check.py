@@ -16,7 +16,7 @@ VERDICTS = {
     "annotate": (["--mode", "annotate", "--on-inconclusive", "pass", "--output"], 0),
     "quarantine": (["--mode", "quarantine", "--on-inconclusive", "annotate", "--output"], 0),
     # L1's true gap is near -0.65: with this limit its interval lies across.
-    "inconclusive": (["--max-gap", "0.6"], 3),
+    "inconclusive": (["--max-gap", "0.6", "--margin", "0"], 3),
 }
 
 
@@ -100,6 +100,10 @@ def test_every_flag_reaches_the_setting_it_names(mdba, files, tables):
         "--seed": ("seed", 9),
         "--max-gap": ("policy.max_gap", 0.25),
         "--mode": ("policy.mode", "annotate"),
+        "--margin": ("policy.margin", 0.1),
+        "--max-gap-overall": ("policy.max_gap_overall", 0.3),
+        "--max-undecided": ("policy.max_undecided", 0.2),
+        "--cohort": ("columns.cohort", "region"),
         "--quarantine": ("policy.quarantine", "group"),
         "--on-inconclusive": ("policy.on_inconclusive", "pass"),
         "--correction": ("policy.correction", "none"),
@@ -118,9 +122,11 @@ def test_every_flag_reaches_the_setting_it_names(mdba, files, tables):
     record = json.loads(run.out)
     assert CheckConfig.from_mapping(record["config"]) == CheckConfig().updated(changes)
     assert record["data"]["features"] == ["education", "test_score"]
-    options = {word for word in mdba("check", "--help").out.split() if word.startswith("--")}
+    words = mdba("check", "--help").out.split()
+    options = {word.rstrip(".") for word in words if word.startswith("--")}
     others = {"--gold", "--config", "--json", "--report", "--all", "--force", "--quiet", "--debug"}
     others |= {"--help", "--output", "--mapping", "--history", "--format", "--junit", "--cluster"}
+    others |= {"--text", "--text-model"}  # need a column of text, and a model
     assert options - others == {*flags, "--features", "--drop-missing", "--pseudonymize"}
 
 
@@ -142,7 +148,6 @@ def test_the_defaults_in_the_help_are_those_of_the_settings(mdba):
         "--metric": config.metric,
         "--estimator": config.estimator,
         "--mode": policy.mode,
-        "--on-inconclusive": policy.on_inconclusive,
         "--correction": policy.correction,
         "--decide-on": policy.decide_on,
     }.items():

@@ -44,7 +44,7 @@ def test_columns_are_suggested_and_the_settings_work(hiring, mdba):
     run = mdba("init", "--reference", "men", "--max-gap", "0.2")
     assert run.code == 0, run.err
     config = CheckConfig.from_yaml("mdba.yaml")
-    assert config.columns.model_dump(exclude={"gold_weight"}) == {
+    assert config.columns.model_dump(exclude_defaults=True) == {
         "labeler": "recruiter",
         "label": "invited",
         "group": "sex",

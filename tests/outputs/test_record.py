@@ -57,7 +57,7 @@ def test_the_record_holds_what_the_contract_names_in_that_order(assessment):
     assert list(record) == KEYS
     assert record["verdict"] == decision.verdict
     assert record["reasons"] == list(decision.reasons)
-    assert record["policy"] == {**Policy().model_dump()}
+    assert record["policy"] == Policy().resolved().model_dump()
     assert (record["estimator"], record["metric"]) == ("mdba_dr", "tpr")
     assert (record["confidence"], record["reference"], record["seed"]) == (0.9, "men", 5)
     assert record["version"] == __version__

@@ -36,6 +36,11 @@ def tables(seed: int, *, items: bool = False) -> Tables:
     if items:  # some are labeled by two people, some are gold as well
         labels["item"] = [f"i{n % 500}" for n in range(len(labels))]
         gold["item"] = [f"i{n}" if n < 20 else f"g{n}" for n in range(len(gold))]
+        of_item = [name for name in gold if name in labels and name != "item"]
+        first = labels.drop_duplicates("item").set_index("item")[of_item]
+        labels[of_item] = first.loc[labels["item"]].to_numpy()
+        gold.loc[:19, of_item] = first.loc[gold["item"][:20]].to_numpy()
+        labels, gold = labels.astype(first.dtypes), gold.astype(first.dtypes)
     return labels, gold
 
 

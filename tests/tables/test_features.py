@@ -63,9 +63,7 @@ def test_dates_that_are_named_are_numbers_of_seconds_and_it_is_said(
     [
         (lambda n: [f"comment {n} {i}" for i in range(n)], "different text in every row"),
         (lambda n: [f"words {n} {i * 2 // 3}" for i in range(n)], "free text"),
-        (lambda n: [f"{i % 60} {'long ' * 13}" for i in range(n)], "long free text"),
         (lambda n: np.random.default_rng(3).permutation(n) + 5, "numbers the rows"),
-        (lambda n: [[1, 2]] * n, "nested or binary"),
         (lambda n: [{"a": 1}] * n, "nested or binary"),
         (lambda n: [b"x"] * n, "nested or binary"),
     ],

@@ -101,7 +101,7 @@ def test_long_names_of_categories_stay_categories():
     data = load(*tables(jobs * 30), CheckConfig())
     assert data.tree_types == ("c",)
     asked = load(*tables(jobs * 30), CheckConfig(columns=Columns(text="comment")))
-    assert set(asked.tree_types) == {"q"}
+    assert asked.tree_types.count("q") > 1  # components; with 64 texts each is a category, too
 
 
 def test_components_are_those_of_tf_idf_without_hashing():

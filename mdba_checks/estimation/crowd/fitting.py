@@ -257,12 +257,14 @@ def _moments(nodes: Nodes, surfaces: tuple[Surface, Surface]) -> dict[str, Float
     gap = rates[0] - rates[1]
     mean = (gap * within).sum(axis=2)
     expected = [(each * nodes.weight).sum(axis=(1, 2)) for each in rates]
+    around = (rates[0] - expected[0][:, None, None]) ** 2 + gold_variance[0]
     return {
         "weight": weight,
         "mean": mean,
         "variance": ((gap - mean[..., None]) ** 2 * within).sum(axis=2),
         "gold_variance": ((gold_variance[0] + gold_variance[1]) * within).sum(axis=2),
         "rate": expected[0],
+        "rate_error": np.sqrt((around * nodes.weight).sum(axis=(1, 2))),
         "rate_reference": expected[1],
     }
 

@@ -33,6 +33,7 @@ class CrowdGaps:
     variance: FloatArray  # (labelers, kinds): from not knowing how the labeler decides
     gold_variance: FloatArray  # (labelers, kinds): from having these gold items
     rate: FloatArray  # (labelers,): in the group
+    rate_error: FloatArray  # (labelers,): its standard error
     rate_reference: FloatArray  # (labelers,)
     own: FloatArray  # (labelers,): the gap by the labeler's own decisions alone
     own_variance: FloatArray  # (labelers,)

@@ -14,6 +14,7 @@ from mdba_checks.findings.diagnostics.measures import (
     inspect,
     measure,
     of_cohorts,
+    with_pooled,
 )
 from mdba_checks.findings.diagnostics.obstacles import Cause, Obstacle, doubts, obstacles
 
@@ -30,4 +31,5 @@ __all__ = [
     "measure",
     "obstacles",
     "of_cohorts",
+    "with_pooled",
 ]

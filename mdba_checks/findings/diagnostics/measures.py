@@ -74,6 +74,7 @@ class Measures:
     chosen: Chosen | None  # whether gold looks like the labels in what is probably right
     hidden: Hidden | None  # what labelers know beyond the features
     fit: LackOfFit | None  # what the models leave in the data
+    pooled: BoolArray | None = None  # (labelers, contrasts): whose gap is learned from a crowd
 
     def members(self, contrast: Contrast) -> IntArray:
         """Return the groups on the reference side."""
@@ -242,6 +243,18 @@ def of_cohorts(
         c_spread=None,
         gaming=None,
     )
+
+
+def with_pooled(measures: Measures, pooled: BoolArray, whole: Measures) -> Measures:
+    """Return the measures when some gaps are learned from the crowd.
+
+    What models could have missed is then the same for all of those people, as for all labels
+    together.
+    """
+    product = measures.product
+    if product is not None and whole.product is not None:
+        product = np.where(pooled, whole.product, product)
+    return replace(measures, pooled=pooled, product=product)
 
 
 def _chosen(data: Data, estimation: Estimation) -> Chosen | None:

@@ -118,6 +118,8 @@ def _too_little(texts: np.ndarray, measures: Measures, policy: Policy) -> None:
                 )
                 _put(texts, np.full(len(texts), fill_value=True), column, text)
         for row in one_sided:
+            if measures.pooled is not None and measures.pooled[row, column]:
+                continue  # what others decide on such items says how much that means
             said = "yes" if positive[row] else "no"
             if texts[row, column] == "":
                 texts[row, column] = (

@@ -440,12 +440,14 @@ def test_clean_data_are_never_serious(family, seed):
     found = assessed(clean.labels, clean.gold)
     assert [each for each in found.diagnostics if each.level == "serious"] == []
     checks = {each.check for each in found.diagnostics if each.level == "look"}
-    assert checks <= {"gold_positives", "product_term"}
+    # Labelers who saw the same items agree beyond what models of them can tell from features.
+    shared = {"hidden_information"} if seed % 2 else set()
+    assert checks <= {"gold_positives", "product_term"} | shared
 
 
 def test_every_check_has_one_summary_with_the_worst_level(clean):
     summaries = [each for each in clean.diagnostics if (each.labeler, each.group) == (None, None)]
-    assert len({each.check for each in summaries}) == len(summaries) == 9
+    assert len({each.check for each in summaries}) == len(summaries) == 13
     order = ["ok", "look", "serious"]
     for each in summaries:
         own = [one.level for one in clean.diagnostics if one.check == each.check]
@@ -468,7 +470,7 @@ def test_many_labelers_in_order_make_no_more_records_than_one(clean):
         product=np.full((n, 1), 0.01),
         inspection=replace(clean._measures.inspection, repeats=repeats, shift=shift),
     )
-    assert len(diagnose(many, Policy())) == 11  # nine summaries, and two groups
+    assert len(diagnose(many, Policy())) == 15  # thirteen summaries, and two groups
     assert set(obstacles(many, Policy())) == {None}
 
 

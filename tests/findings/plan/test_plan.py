@@ -303,7 +303,7 @@ def test_the_command_writes_the_plan_and_prints_it(tmp_path, capsys):
 # --- the promise
 
 
-@pytest.mark.parametrize(("seed", "wanted"), [(5, 0.075), (6, 0.075)])
+@pytest.mark.parametrize(("seed", "wanted"), [(5, 0.06), (6, 0.06)])
 def test_after_adding_what_was_planned_intervals_are_as_narrow_as_wanted(seed, wanted):
     pool = simulate(
         n_items=6000, n_labelers=4, tprs=[0.5, 0.78, 0.82, 0.86], gold_per_group=800, seed=seed
@@ -312,4 +312,6 @@ def test_after_adding_what_was_planned_intervals_are_as_narrow_as_wanted(seed, w
     served = found[found["served"]]
     assert len(served)
     assert (served["half_width_before"] > 1.1 * wanted).all()
-    np.testing.assert_allclose(served["reached"], wanted, rtol=0.15)
+    # More gold and labels also make the models better, so it may be narrower than promised.
+    assert (served["reached"] <= 1.15 * wanted).all()
+    assert served["reached"].mean() >= 0.7 * wanted
