@@ -7,6 +7,7 @@ adds what rules cannot express. It returns logits.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
 import numpy as np
@@ -62,29 +63,45 @@ class XGBoostLearner:
         """Fit with one thread: parallelism is across fits, where it does not fight itself."""
         import xgboost
 
-        data = xgboost.QuantileDMatrix(
-            columns,
-            decision,
-            weight=weight,
-            feature_types=list(types),
-            enable_categorical=True,
-            nthread=1,
-        )
-        booster = xgboost.train(
-            {
-                "objective": "binary:logistic",
-                "max_depth": self.depth,
-                "eta": self.rate,
-                "subsample": self.subsample,
-                "colsample_bytree": self.colsample,
-                "min_child_weight": self.min_child_weight,
-                "nthread": 1,
-                "seed": seed,
-            },
-            data,
-            num_boost_round=self.trees,
-        )
+        with _one_thread():
+            data = xgboost.QuantileDMatrix(
+                columns,
+                decision,
+                weight=weight,
+                feature_types=list(types),
+                enable_categorical=True,
+                nthread=1,
+            )
+            booster = xgboost.train(
+                {
+                    "objective": "binary:logistic",
+                    "max_depth": self.depth,
+                    "eta": self.rate,
+                    "subsample": self.subsample,
+                    "colsample_bytree": self.colsample,
+                    "min_child_weight": self.min_child_weight,
+                    "nthread": 1,
+                    "seed": seed,
+                },
+                data,
+                num_boost_round=self.trees,
+            )
         return FittedBooster(booster)
+
+
+def _one_thread() -> AbstractContextManager[None]:
+    """Return a context in which labels and weights are copied by one thread, too.
+
+    They are copied by all cores whatever `nthread` of the data says, and on a busy machine most of
+    a small fit is waiting for them. Older releases of XGBoost do not have the setting.
+    """
+    import xgboost
+
+    known = "nthread" in xgboost.get_config()
+    context: AbstractContextManager[None] = (
+        xgboost.config_context(nthread=1) if known else nullcontext()
+    )
+    return context
 
 
 class FittedBooster:
@@ -107,9 +124,10 @@ class FittedBooster:
     def logit(self, columns: FloatArray) -> FloatArray:
         """Return one logit per row."""
         # From the array itself: a DMatrix would copy it, and takes half as long as the trees.
-        margin: FloatArray = self._booster.inplace_predict(
-            columns, predict_type="margin", validate_features=False
-        )
+        with _one_thread():
+            margin: FloatArray = self._booster.inplace_predict(
+                columns, predict_type="margin", validate_features=False
+            )
         return margin.astype(np.float64)
 
 
