@@ -58,7 +58,9 @@ class LargeParquet:
             with _opened(part) as file:
                 num_rows += file.metadata.num_rows
                 sizes += _sizes(file)
-                own = {name: file.schema_arrow.field(name).type for name in _columns(file)}
+                # By place: a name that is there twice cannot be asked for; it is refused later.
+                known = dict(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True))
+                own = {name: known[name] for name in _columns(file)}
                 # A part may have nothing but gaps in a column; then another one knows its type.
                 for name, kind in {**dict.fromkeys(keys, pa.string()), **own}.items():
                     if pa.types.is_null(types.get(name, pa.null())):

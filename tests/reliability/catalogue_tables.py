@@ -131,7 +131,7 @@ table(
 )
 table(
     "one row per labeler",
-    Ends("inconclusive", "not a single gap"),
+    Ends("block", "all labels together: biased"),
     in_labels(lambda frame: frame.head(90).assign(labeler=[f"L{n}" for n in range(90)])),
 )
 table(

@@ -8,14 +8,21 @@ import numpy as np
 from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits
 
-from mdba_checks.config import CheckConfig
-from mdba_checks.estimation import Estimation, Estimator, Hidden, LackOfFit, Rates
+from mdba_checks.config import CheckConfig, EstimatorName
+from mdba_checks.estimation import (
+    ESTIMATORS,
+    Estimation,
+    Estimator,
+    Hidden,
+    LackOfFit,
+    Rates,
+)
 from mdba_checks.findings.diagnostics.gaming import Gaming, look_for_gaming
 from mdba_checks.findings.diagnostics.repeats import Repeats, find_repeats
 from mdba_checks.findings.diagnostics.shift import Shift, measure_shift
 from mdba_checks.findings.inference import Contrast
 from mdba_checks.findings.inference import sides_of as weights_of_groups
-from mdba_checks.metrics import METRICS, Metric
+from mdba_checks.metrics import METRICS, Metric, MetricName
 from mdba_checks.tables import BoolArray, Data, FloatArray, IntArray
 
 # Standard errors; one contrast in fifty by chance.
@@ -57,8 +64,8 @@ class Measures:
     labelers: tuple[str, ...]
     groups: tuple[str, ...]
     contrasts: tuple[Contrast, ...]
-    estimator: Estimator
-    metric: Metric
+    estimator_name: EstimatorName
+    metric_name: MetricName
     n_labels: IntArray  # (labelers, groups)
     n_positive: IntArray  # (labelers, groups)
     n_direct: IntArray  # (labelers, groups): decisions on gold items
@@ -75,6 +82,16 @@ class Measures:
     hidden: Hidden | None  # what labelers know beyond the features
     fit: LackOfFit | None  # what the models leave in the data
     pooled: BoolArray | None = None  # (labelers, contrasts): whose gap is learned from a crowd
+
+    @property
+    def estimator(self) -> Estimator:
+        """How the rates were estimated."""
+        return ESTIMATORS[self.estimator_name]
+
+    @property
+    def metric(self) -> Metric:
+        """The rate that is compared."""
+        return METRICS[self.metric_name]
 
     def members(self, contrast: Contrast) -> IntArray:
         """Return the groups on the reference side."""
@@ -171,8 +188,8 @@ def measure(
         labelers=data.labelers,
         groups=data.groups,
         contrasts=tuple(wanted),
-        estimator=asked,
-        metric=metric,
+        estimator_name=asked.name,
+        metric_name=metric.name,
         n_labels=estimation.n_labels,
         n_positive=estimation.n_positive,
         n_direct=_direct(data),
