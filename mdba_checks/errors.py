@@ -1,4 +1,4 @@
-"""What can go wrong in a way that the user can mend: one exception type, one line of text.
+"""What can go wrong in a way that the user can fix: one exception type, one line of text.
 
 Every message names the thing that is wrong, the value found there, and the way out. The adapters
 (command line, Great Expectations, Prefect) show the text as it is and never a traceback.
@@ -6,10 +6,40 @@ Every message names the thing that is wrong, the value found there, and the way 
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 MOST_SHOWN = 20  # known names in a message; a table may have thousands of columns
+
+# Control, format and surrogate characters; separators, of which only the plain blank is shown.
+_INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp", "Zs"}
+# Joiners are part of how some scripts and emoji are written.
+_JOINERS = {"\u200c", "\u200d"}
+
+
+def visible(text: object, *, keep_joiners: bool = False) -> str:
+    r"""Return text in one line, in which characters that cannot be seen are written as escapes.
+
+    Names come from data, and data can hold anything: sequences that repaint a terminal, line breaks
+    that forge a line of output, marks that turn the text after them around. Two names that differ
+    in nothing one can see would mislead a reader; lone surrogates cannot be written to a file.
+
+    Examples
+    --------
+    >>> print(visible("a\x1b[31mb\nc"), visible("anna\u202e"))
+    a\x1b[31mb\nc anna\u202e
+    """
+    text = str(text)
+    if text.isprintable():
+        return text
+    kept = {" ", *_JOINERS} if keep_joiners else {" "}
+    return "".join(
+        each.encode("unicode_escape").decode()
+        if unicodedata.category(each) in _INVISIBLE and each not in kept
+        else each
+        for each in text
+    )
 
 
 class CheckError(Exception):
@@ -24,7 +54,7 @@ class CheckError(Exception):
     """
 
     def __init__(self, text: str) -> None:
-        super().__init__("".join(c if c.isprintable() else repr(c)[1:-1] for c in text))
+        super().__init__(visible(text))
 
 
 class InputError(CheckError):

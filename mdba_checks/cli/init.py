@@ -226,10 +226,9 @@ def _values(name: str, table: Sequence[Column]) -> tuple[str, ...]:
 
 
 def _shown(names: Collection[str]) -> str:
-    from mdba_checks.cli.terminal import printable
-    from mdba_checks.errors import MOST_SHOWN
+    from mdba_checks.errors import MOST_SHOWN, visible
 
-    some = [printable(name) for name in list(names)[:MOST_SHOWN]]
+    some = [visible(name) for name in list(names)[:MOST_SHOWN]]
     return ", ".join(some) + (", …" if len(names) > len(some) else "")
 
 

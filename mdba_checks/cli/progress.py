@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from mdba_checks.cli.terminal import printable, screen
+from mdba_checks.cli.terminal import screen
+from mdba_checks.errors import visible
 
 Report = Callable[[str, int, int], None]  # stage, done, total
 
@@ -51,7 +52,7 @@ def _bar() -> Iterator[Report]:
         task = bars.add_task("starting", total=None)
 
         def report(stage: str, done: int, total: int) -> None:
-            name = _STAGES.get(stage, printable(stage))
+            name = _STAGES.get(stage, visible(stage))
             counted = f"{name}: {done:,} of {total:,}" if total > 1 else name
             # One step cannot be half done: its bar only says that something goes on.
             bars.update(
@@ -74,7 +75,7 @@ class _Log:
         now = time.monotonic()
         began = self._began.setdefault(stage, now)
         if done >= total and now - began > _WORTH_A_LINE:
-            name = _STAGES.get(stage, printable(stage))
+            name = _STAGES.get(stage, visible(stage))
             counted = f" ({total:,})" if total > 1 else ""
             sys.stderr.write(f"mdba: {name}{counted}: {now - began:.0f} s\n")
             sys.stderr.flush()

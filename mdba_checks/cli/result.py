@@ -11,6 +11,7 @@ from mdba_checks.assessment import Assessment
 from mdba_checks.cli.table import MAX_ROWS, STYLES, labeler_table
 from mdba_checks.cli.terminal import Screen
 from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE, by_severity, meaning
+from mdba_checks.report import count, listed
 from mdba_checks.verdict import CONSEQUENCES, Decision, Verdict
 
 EXIT_CODES: dict[Verdict, int] = {
@@ -80,8 +81,8 @@ def _header(assessment: Assessment, gaps: pd.DataFrame) -> tuple[str, str]:
     data, config = assessment.data, assessment.config
     reference = str(gaps["reference"].iloc[0]) if len(gaps) else "nobody"
     read = (
-        f"{_count(data.n_labels, 'label')} by {_count(data.n_labelers, 'labeler')}, "
-        f"{_count(data.n_gold, 'gold item')}; groups: {_some(data.groups)}"
+        f"{count(data.n_labels, 'label')} by {count(data.n_labelers, 'labeler')}, "
+        f"{count(data.n_gold, 'gold item')}; groups: {listed(data.groups)}"
     )
     asked = (
         f"{config.metric} ({meaning(config.metric, config.estimator)}) compared with {reference}; "
@@ -94,7 +95,7 @@ def _header(assessment: Assessment, gaps: pd.DataFrame) -> tuple[str, str]:
 def _hidden(rest: pd.DataFrame) -> str:
     counts = rest["finding"].value_counts()
     kinds = ", ".join(f"{counts[each]} {each}" for each in STYLES if each in counts)
-    return f"… and {_count(len(rest), 'row')} more ({kinds}): --all shows them"
+    return f"… and {count(len(rest), 'row')} more ({kinds}): --all shows them"
 
 
 def _legend(screen: Screen, assessment: Assessment) -> str:
@@ -110,7 +111,7 @@ def _silent_rows(gaps: pd.DataFrame) -> list[str]:
     """Return why nothing could be said, once per reason, for rows that were not even tested."""
     untested = gaps[gaps["p_value"].isna()]
     lines = [
-        f"{_some(rows['labeler'])}: {reason}"
+        f"{listed(rows['labeler'])}: {reason}"
         for reason, rows in untested.groupby("reason", sort=False)
     ]
     if len(lines) > _MANY:
@@ -131,10 +132,10 @@ def _next_steps(verdict: Verdict, gaps: pd.DataFrame) -> list[str]:
         "pass": ["Keep the record beside the data: --json FILE."],
         "annotate": ["Train on mdba_p_positive instead of the label, or weigh by mdba_finding."],
         "quarantine": [
-            f"Train on what stays, and have the items of {_some(biased or open_)} labeled again."
+            f"Train on what stays, and have the items of {listed(biased or open_)} labeled again."
         ],
         "block": [
-            f"Look at decisions of {_some(biased)} together with them: a gap does not say why.",
+            f"Look at decisions of {listed(biased)} together with them: a gap does not say why.",
             "Have the affected items labeled again or leave these rows out; then check again.",
         ],
         "inconclusive": [],
@@ -168,7 +169,7 @@ def _how_to_know_more(gaps: pd.DataFrame, names: list[str]) -> str:
         f"{row.group} {row.n_gold}" for row in groups.head(_MANY).itertuples(index=False)
     )
     return (
-        f"To know more about {_some(names)}: more gold items, drawn as they come (now: {now}), or "
+        f"To know more about {listed(names)}: more gold items, drawn as they come (now: {now}), or "
         "labels by them; mdba plan says how many would settle it."
     )
 
@@ -184,13 +185,3 @@ def _write_section(screen: Screen, title: str, lines: Iterable[str]) -> None:
 def _write_list(screen: Screen, lines: Iterable[str]) -> None:
     for line in lines:
         screen.write(line, bullet="- ")
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def _some(names: Iterable[str]) -> str:
-    known = list(names)
-    rest = len(known) - _MANY
-    return ", ".join(known[:_MANY]) + (f" and {rest} more" if rest > 0 else "")

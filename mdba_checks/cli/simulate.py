@@ -57,8 +57,7 @@ def simulate(
     They decide about job applications and are biased against women; truth.csv
     holds each one's true rates and gap.
     """
-    from mdba_checks.cli.terminal import printable
-    from mdba_checks.errors import InputError
+    from mdba_checks.errors import InputError, visible
     from mdba_checks.outputs import check_target
 
     make_folder(folder)
@@ -86,7 +85,7 @@ def simulate(
             f"{', '.join(places)}\n"
             f"Next: mdba check {places[0]} --gold {places[1]} --reference men\n"
         )
-        sys.stdout.write("".join(f"{printable(line)}\n" for line in text.splitlines()))
+        sys.stdout.write("".join(f"{visible(line)}\n" for line in text.splitlines()))
     return 0
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -18,6 +17,7 @@ from rich.text import Text
 
 from mdba_checks.cli.terminal import Screen, shorten
 from mdba_checks.findings import BIASED, BORDERLINE, FAIR, INCONCLUSIVE
+from mdba_checks.report import Axis, Interval, interval, percent, signed
 
 STYLES = {BIASED: "bold red", INCONCLUSIVE: "yellow", BORDERLINE: "cyan", FAIR: "green"}
 MAX_ROWS = 25
@@ -26,84 +26,6 @@ _MIN_BAR, _MAX_BAR = 11, 61
 _MIN_NAME = 6
 _ROOMY = 100  # from this width on, columns stand further apart
 _TO_THE_RIGHT = ("gap", "truth")
-
-
-@dataclass(frozen=True)
-class Scale:
-    """The axis that all bars of a table share, wide enough for every interval and both limits.
-
-    Rounding to a column must not turn one finding into another: what is beyond a limit is drawn
-    beyond its mark, what is within is drawn within, however few columns there are.
-    """
-
-    limit: float
-    begin: float
-    end: float
-    width: int
-
-    @classmethod
-    def over(cls, gaps: pd.DataFrame, *, limit: float, width: int) -> Scale:
-        """Return the axis for these rows."""
-        ends = gaps[["gap", "ci_low", "ci_high"]].to_numpy(dtype=float).ravel()
-        known = [float(each) for each in ends if math.isfinite(each)]
-        margin = 1.5 * max(limit, 0.01)
-        return cls(limit, min([*known, -margin]), max([*known, margin]), width)
-
-    @property
-    def zero(self) -> int:
-        """The column of no gap at all, with room for a mark and something beyond on both sides."""
-        return min(max(self._column(0.0), 2), self.width - 3)
-
-    @property
-    def first(self) -> int:
-        """The column of the lower limit."""
-        return max(min(self._column(-self.limit), self.zero - 1), 1)
-
-    @property
-    def last(self) -> int:
-        """The column of the upper limit."""
-        return min(max(self._column(self.limit), self.zero + 1), self.width - 2)
-
-    def place(self, value: float) -> int:
-        """Return the column that a value is drawn in."""
-        column = self._column(value)
-        if value < -self.limit:
-            return min(column, self.first - 1)
-        if value > self.limit:
-            return max(column, self.last + 1)
-        return min(max(column, self.first + 1), self.last - 1)
-
-    def _column(self, value: float) -> int:
-        share = (value - self.begin) / (self.end - self.begin)
-        return math.floor(share * (self.width - 1) + 0.5)
-
-
-def bar(scale: Scale, gap: float, low: float, high: float, *, draws: bool = True) -> str:
-    """Draw an interval against the limits; without a gap, only the limits.
-
-    Examples
-    --------
-    >>> scale = Scale(limit=0.1, begin=-0.3, end=0.2, width=21)
-    >>> for low, high in ((-0.3, -0.2), (-0.2, -0.04), (-0.05, 0.05)):
-    ...     print("[" + bar(scale, (low + high) / 2, low, high) + "]")
-    [━━●━━   ├───┼───┤    ]
-    [    ━━━●┿━━─┼───┤    ]
-    [        ├─━━●━━─┤    ]
-    """
-    left, zero, right, line, across, over, dot = "├┼┤─┿━●" if draws else "|+|-|=o"
-    first, last = scale.first, scale.last
-    cells = [" "] * scale.width
-    cells[first : last + 1] = [left, *line * (last - first - 1), right]
-    cells[scale.zero] = zero
-    if math.isfinite(gap):
-        begin, end = (scale.place(each if math.isfinite(each) else gap) for each in (low, high))
-        for place in range(begin, end + 1):
-            cells[place] = over
-        for mark in (first, last):
-            if begin < mark < end:
-                cells[mark] = across
-        cells[scale.place(gap)] = dot
-    return "".join(cells)
 
 
 def labeler_table(
@@ -130,11 +52,10 @@ def labeler_table(
     space = " " * (2 if screen.width >= _ROOMY else 1)
     widths = _widths(columns, screen.width, len(space))
     if "bar" in widths:
-        scale = Scale.over(gaps, limit=limit, width=widths["bar"])
-        numbers = zip(gaps["gap"], gaps["ci_low"], gaps["ci_high"], strict=True)
+        axis = Axis.of(gaps, limit)
         columns["bar"][1:] = [
-            bar(scale, float(gap), float(low), float(high), draws=screen.draws)
-            for gap, low, high in numbers
+            Interval.of(row).text(axis, widths["bar"], unicode=screen.draws)
+            for row in gaps.itertuples(index=False)
         ]
     dots = "…" if screen.draws else "~"
     lines = []
@@ -167,8 +88,11 @@ def _columns(
         known = [truth.get((row.labeler, row.group), math.nan) for row in rows]
         columns["truth"] = ["truth", *map(_signed, known)]
     columns["bar"] = [""] * (len(rows) + 1)
-    columns["interval"] = ["interval", *(_interval(row.ci_low, row.ci_high) for row in rows)]
-    columns["rates"] = ["rates", *(_rates(row.rate, row.rate_reference) for row in rows)]
+    columns["interval"] = [
+        "interval",
+        *(interval(row.ci_low, row.ci_high, ascii_only=True) for row in rows),
+    ]
+    columns["rates"] = ["rates", *(_rates(row) for row in rows)]
     columns["finding"] = ["finding", *(str(row.finding) for row in rows)]
     return columns
 
@@ -197,14 +121,8 @@ def _widths(columns: Mapping[str, list[str]], room: int, space: int) -> dict[str
 
 
 def _signed(value: float) -> str:
-    # Adding zero turns -0.0 into 0.0: a gap of "-0.00" looks like a riddle.
-    return f"{round(value, 2) + 0.0:+.2f}" if math.isfinite(value) else "?"
+    return signed(value, ascii_only=True)
 
 
-def _interval(low: float, high: float) -> str:
-    return f"{_signed(low)} to {_signed(high)}" if math.isfinite(low) else "?"
-
-
-def _rates(rate: float, reference: float) -> str:
-    sides = (f"{each:.0%}" if math.isfinite(each) else "?" for each in (rate, reference))
-    return " / ".join(sides)
+def _rates(row: Any) -> str:
+    return " / ".join(percent(each, ascii_only=True) for each in (row.rate, row.rate_reference))

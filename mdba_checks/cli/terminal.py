@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import sys
-import unicodedata
 from dataclasses import dataclass
 from typing import TextIO
 
@@ -18,8 +17,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-# Control, format and surrogate characters, line and paragraph separators.
-_INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+from mdba_checks.errors import visible
+
 _PLAIN = {"±": "+/-", "…": "...", "–": "-", "—": "-", "−": "-", "×": "x", "·": "-", "’": "'"}
 
 
@@ -63,7 +62,7 @@ class Screen:
 
     def clean(self, text: object) -> str:
         """Return text from the data in one line, made harmless, in characters the stream has."""
-        text = printable(str(text))
+        text = visible(text)
         encoding = self.console.encoding
         try:
             text.encode(encoding)
@@ -84,22 +83,6 @@ def screen(stream: TextIO | None = None) -> Screen:
     )
     dumb = os.environ.get("TERM", "").lower() in ("dumb", "unknown")
     return Screen(console, draws=console.encoding.startswith("utf") and not dumb)
-
-
-def printable(text: str) -> str:
-    r"""Return text with every character that is no character to look at written as its escape.
-
-    Examples
-    --------
-    >>> print(printable("a\x1b[31mb\nc"))
-    a\x1b[31mb\nc
-    """
-    return "".join(
-        character.encode("unicode_escape").decode()
-        if unicodedata.category(character) in _INVISIBLE
-        else character
-        for character in text
-    )
 
 
 def shorten(text: str, width: int, *, dots: str = "…") -> str:

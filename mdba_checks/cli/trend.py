@@ -95,21 +95,18 @@ def _show(screen: Screen, history: pd.DataFrame) -> None:
 
 def _cells(screen: Screen, row: Any) -> tuple[str, ...]:
     from mdba_checks.cli.terminal import shorten
+    from mdba_checks.report import interval, signed
 
     return (
         shorten(screen.clean(row.labeler), _NAME),
         shorten(screen.clean(row.group), _NAME),
         str(row.check),
-        _signed(row.gap),
-        f"{_signed(row.ci_low)} to {_signed(row.ci_high)}" if math.isfinite(row.ci_low) else "?",
-        _signed(row.change) if math.isfinite(row.change) else "",
+        signed(row.gap, ascii_only=True),
+        interval(row.ci_low, row.ci_high, ascii_only=True),
+        signed(row.change, ascii_only=True) if math.isfinite(row.change) else "",
         f"{row.change_p:.3f}" if math.isfinite(row.change_p) else "",
         "changed" if row.changed else "",
     )
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.2f}" if math.isfinite(value) else "?"
 
 
 def _plain(row: dict[Any, Any]) -> dict[str, Any]:

@@ -27,8 +27,9 @@ from great_expectations.render.renderer_configuration import (
     RendererValueType,
 )
 
-from mdba_checks.findings import BIASED, BORDERLINE, FAIR, INCONCLUSIVE, SEVERITY
+from mdba_checks.findings import INCONCLUSIVE, SEVERITY
 from mdba_checks.metrics import METRICS
+from mdba_checks.report import COLOURS, Axis, Interval, interval, percent, signed
 
 # More rows than this make a page that nobody reads; all of them are in the stored result.
 MAX_ROWS = 50
@@ -53,13 +54,6 @@ _CORRECTIONS = {
     "holm": "Holm's correction",
     "bh": "Benjamini-Hochberg correction",
     "none": "no correction for many labelers",
-}
-# Told apart without colour too: the word is beside the bar.
-_COLOURS = {
-    BIASED: "#b3261e",
-    INCONCLUSIVE: "#8a6100",
-    BORDERLINE: "#00695c",
-    FAIR: "#1b6e3c",
 }
 
 
@@ -126,14 +120,15 @@ def labeler_table(gaps: Sequence[Mapping[str, Any]], max_gap: float) -> Rendered
     """Return the labelers, worst first, each with gap, interval, finding and a bar."""
     ranked = sorted(gaps, key=lambda row: (SEVERITY.get(row["finding"], 0), -_size(row["gap"])))
     shown = ranked[:MAX_ROWS]
-    end = _axis_end(shown, max_gap)
+    numbers = [row[key] for row in shown for key in ("gap", "ci_low", "ci_high")]
+    axis = Axis.over(numbers, max_gap)
     rows = [
         [
             text("$name", name=str(row["labeler"])),
             _rates(row),
-            _unbroken("$gap", gap=_signed(row["gap"])),
-            _unbroken("$low to $high", low=_signed(row["ci_low"]), high=_signed(row["ci_high"])),
-            text(bar(row, max_gap=max_gap, end=end)),
+            _unbroken("$gap", gap=signed(row["gap"], 3)),
+            _unbroken("$interval", interval=interval(row["ci_low"], row["ci_high"], 3)),
+            text(Interval.of(row).spans(axis)),
             _finding(str(row["finding"]), str(row["reason"])),
         ]
         for row in shown
@@ -141,10 +136,16 @@ def labeler_table(gaps: Sequence[Mapping[str, Any]], max_gap: float) -> Rendered
     if len(ranked) > MAX_ROWS:
         more = text("$more", more=f"and {len(ranked) - MAX_ROWS} more, in the stored result")
         rows.append([more, *(text("") for _ in range(5))])
-    axis = _unbroken("$axis", axis=f"−{end:g} to +{end:g}")
     return RenderedTableContent(
         content_block_type="table",
-        header_row=["Labeler", "Rates", "Gap", "Interval", axis, "Finding"],
+        header_row=[
+            "Labeler",
+            "Rates",
+            "Gap",
+            "Interval",
+            _unbroken("$axis", axis=interval(axis.begin, axis.end)),
+            "Finding",
+        ],
         table=rows,
         styling={"body": {"classes": ["table-bordered", "table-sm", "mt-3"]}},
     )
@@ -154,55 +155,16 @@ def _rates(row: Mapping[str, Any]) -> RenderedStringTemplateContent:
     return text(  # a blank that does not break: the rate stays beside the name
         "$group\u00a0$rate\n$reference\u00a0$other",
         group=str(row["group"]),
-        rate=_share(row["rate"]),
+        rate=percent(row["rate"]),
         reference=str(row["reference"]),
-        other=_share(row["rate_reference"]),
+        other=percent(row["rate_reference"]),
     )
-
-
-def bar(row: Mapping[str, Any], *, max_gap: float, end: float) -> str:
-    """Return the interval drawn over the tolerated range, as HTML that is made of numbers only.
-
-    Examples
-    --------
-    >>> row = {"gap": None, "ci_low": None, "ci_high": None, "finding": "inconclusive"}
-    >>> "left:25.0%;width:50.0%" in bar(row, max_gap=0.1, end=0.2)
-    True
-    """
-    colour = _COLOURS.get(row["finding"], _COLOURS[BIASED])
-    parts = [_span(-max_gap, max_gap, end, top=0, height=14, colour="#dfe5ea")]
-    parts.append(_span(0, 0, end, top=0, height=14, colour="#9aa5b1"))
-    if row["ci_low"] is not None and row["ci_high"] is not None:
-        parts.append(_span(row["ci_low"], row["ci_high"], end, top=5, height=4, colour=colour))
-    if row["gap"] is not None:
-        parts.append(_span(row["gap"], row["gap"], end, top=2, height=10, colour=colour))
-    return (
-        '<span style="display:inline-block;position:relative;width:170px;height:14px;'
-        f'vertical-align:middle;overflow:hidden">{"".join(parts)}</span>'
-    )
-
-
-def _span(low: float, high: float, end: float, *, top: int, height: int, colour: str) -> str:
-    left, right = ((max(-end, min(end, value)) + end) / (2 * end) * 100 for value in (low, high))
-    width = f"{right - left:.1f}%" if right > left else "3px"
-    shift = "margin-left:-1px;" if right == left else ""
-    return (
-        f'<span style="position:absolute;left:{left:.1f}%;width:{width};{shift}top:{top}px;'
-        f'height:{height}px;background:{colour};border-radius:2px"></span>'
-    )
-
-
-def _axis_end(rows: Sequence[Mapping[str, Any]], max_gap: float) -> float:
-    """Return where the axis of all bars ends: round, and far enough for every interval."""
-    ends = [abs(row[key]) for row in rows for key in ("gap", "ci_low", "ci_high") if row[key]]
-    widest = float(max([*ends, 1.5 * max_gap, 0.05]))
-    return min(1.0, math.ceil(widest * 20) / 20)
 
 
 def _finding(finding: str, reason: str) -> RenderedStringTemplateContent:
     # The numbers beside it say why somebody is biased or fair; why nothing can be said needs words.
     content = text("$finding\n$reason" if finding == INCONCLUSIVE else "$finding")
-    colour = _COLOURS.get(finding, _COLOURS[BIASED])
+    colour = COLOURS[finding]
     content.string_template.update(
         params={"finding": finding, "reason": reason},
         styling={
@@ -213,14 +175,6 @@ def _finding(finding: str, reason: str) -> RenderedStringTemplateContent:
         },
     )
     return content
-
-
-def _signed(value: float | None) -> str:
-    return "–" if value is None else f"{value:+.3f}".replace("-", "−")
-
-
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.0%}"
 
 
 def _size(value: float | None) -> float:
@@ -308,7 +262,7 @@ class GapRenderers:
         worst = min(details["gaps"], key=lambda row: -abs(row["gap"] or 0))
         return text(
             "$gap ($labeler, $group)\n$verdict",
-            gap=_signed(worst["gap"]),
+            gap=signed(worst["gap"], 3),
             labeler=str(worst["labeler"]),
             group=str(worst["group"]),
             verdict=f"verdict: {details['verdict']}",

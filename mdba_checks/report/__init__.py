@@ -2,7 +2,6 @@
 
 from mdba_checks.report.artifacts import (
     artifact_key,
-    in_a_row,
     labeler_rows,
     plain,
     plan_page,
@@ -12,23 +11,33 @@ from mdba_checks.report.artifacts import (
 )
 from mdba_checks.report.ci_formats import github_annotations, junit
 from mdba_checks.report.forest import forest
+from mdba_checks.report.formatting import count, in_a_row, interval, listed, percent, signed
 from mdba_checks.report.html import fragment, render, write_report
+from mdba_checks.report.interval import COLOURS, Axis, Interval
 from mdba_checks.report.plots import Plots, png_data_uri
 
 __all__ = [
+    "COLOURS",
+    "Axis",
+    "Interval",
     "Plots",
     "artifact_key",
+    "count",
     "forest",
     "fragment",
     "github_annotations",
     "in_a_row",
+    "interval",
     "junit",
     "labeler_rows",
+    "listed",
+    "percent",
     "plain",
     "plan_page",
     "png_data_uri",
     "question",
     "render",
+    "signed",
     "training_page",
     "verdict_page",
     "write_report",

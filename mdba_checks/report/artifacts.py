@@ -7,19 +7,18 @@ outside passes `plain` on its way into markdown.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
 from mdba_checks.assessment import Assessment
-from mdba_checks.errors import MissingExtraError
+from mdba_checks.errors import MissingExtraError, visible
 from mdba_checks.findings import INCONCLUSIVE, by_severity
-from mdba_checks.report.forest import interval, signed
-from mdba_checks.report.markup import visible
+from mdba_checks.report.formatting import interval, percent, sentence, signed
+from mdba_checks.report.interval import Axis, Interval
 from mdba_checks.report.plots import png_data_uri
-from mdba_checks.report.words import headline, next_steps, sentence
+from mdba_checks.report.words import headline, next_steps
 from mdba_checks.verdict import CONSEQUENCES, Decision
 
 MOST_ROWS = 10_000  # of a table: a browser shows that many without trouble
@@ -40,7 +39,7 @@ def plain(value: object) -> str:
     >>> print(plain("<b>Ann|Bob</b>"))
     &lt;b&gt;Ann\|Bob&lt;/b&gt;
     """
-    return _MEANS_SOMETHING.sub(r"\\\g<0>", escape(visible(value), quote=False))
+    return _MEANS_SOMETHING.sub(r"\\\g<0>", escape(visible(value, keep_joiners=True), quote=False))
 
 
 def artifact_key(kind: str, source: str) -> str:
@@ -133,17 +132,6 @@ def question(source: str, verdict: str, reasons: Iterable[str]) -> str:
     return f"**{plain(source)}** was stopped: {plain(verdict)}\n\n{_list(reasons)}"
 
 
-def in_a_row(reasons: Iterable[str]) -> str:
-    """Return reasons as sentences in one line.
-
-    Examples
-    --------
-    >>> in_a_row(["1 labeler is biased", "2 are undecided."])
-    '1 labeler is biased. 2 are undecided.'
-    """
-    return " ".join(reason if reason.endswith(".") else f"{reason}." for reason in reasons)
-
-
 def approval_section(approval: Mapping[str, Any]) -> str:
     """Return what a person decided, in markdown.
 
@@ -182,14 +170,14 @@ def labeler_rows(assessment: Assessment, decision: Decision) -> list[dict[str, A
     rows: list[Any] = list(gaps.itertuples(index=False))
     return [
         {
-            "labeler": visible(row.labeler),
+            "labeler": visible(row.labeler, keep_joiners=True),
             "group": visible(row.group),
             "compared with": visible(row.reference),
             "finding": row.finding,
             "gap": signed(row.gap, 3),
             "interval": interval(row.ci_low, row.ci_high),
-            "rate": _share(row.rate),
-            "rate compared": _share(row.rate_reference),
+            "rate": percent(row.rate),
+            "rate compared": percent(row.rate_reference),
             "labels": int(row.n_labels),
             "reason": visible(row.reason),
         }
@@ -234,7 +222,8 @@ def training_page(
     | men | 90% | 10% | 50 |
     """
     rows = [
-        f"| {plain(row['group'])} | {_share(row['tpr'])} | {_share(row['fpr'])} | {row['n_gold']} |"
+        f"| {plain(row['group'])} | {percent(row['tpr'])} | {percent(row['fpr'])} | "
+        f"{row['n_gold']} |"
         for row in rates
     ]
     kept = f" The model is in {plain(model)}." if model else ""
@@ -268,8 +257,7 @@ def _worst(assessment: Assessment, *, bars: bool) -> str:
         return ""
     shown: list[Any] = list(gaps.head(_ROWS_ON_PAGE).itertuples(index=False))
     limit = assessment.config.policy.max_gap
-    ends = [abs(end) for row in shown for end in (row.ci_low, row.ci_high) if math.isfinite(end)]
-    reach = max(1.5 * limit, 0.01, *ends)
+    axis = Axis.of(gaps.head(_ROWS_ON_PAGE), limit)
     heading = ["labeler", "group", "gap", f"{assessment.config.confidence:.0%} interval", "finding"]
     rows = [
         [
@@ -278,7 +266,7 @@ def _worst(assessment: Assessment, *, bars: bool) -> str:
             signed(row.gap),
             interval(row.ci_low, row.ci_high),
             row.finding,
-            f"`{_bar(row.gap, row.ci_low, row.ci_high, limit=limit, reach=reach)}`",
+            f"`{Interval.of(row).text(axis, _BAR)}`",
         ]
         for row in shown
     ]
@@ -288,22 +276,6 @@ def _worst(assessment: Assessment, *, bars: bool) -> str:
     if rest > 0:
         lines += ["", f"{rest:,} more are in the table of labelers."]
     return "\n".join(lines)
-
-
-def _bar(gap: float, low: float, high: float, *, limit: float, reach: float) -> str:
-    """Return an interval drawn in letters, with brackets where the tolerated range ends."""
-    middle = _BAR // 2
-    cells = ["·"] * _BAR
-
-    def at(value: float) -> int:
-        return middle + round(max(-1.0, min(1.0, value / reach)) * middle)
-
-    if math.isfinite(low + high):
-        cells[at(low) : at(high) + 1] = "━" * (at(high) - at(low) + 1)
-    cells[at(-limit)], cells[at(limit)] = "[", "]"
-    if math.isfinite(gap):
-        cells[at(gap)] = "●"
-    return "".join(cells)
 
 
 def _facts(assessment: Assessment, source: str, outputs: Mapping[str, str]) -> str:
@@ -337,7 +309,3 @@ def _facts(assessment: Assessment, source: str, outputs: Mapping[str, str]) -> s
 
 def _list(lines: Iterable[str]) -> str:
     return "\n".join(f"- {plain(line)}" for line in lines)
-
-
-def _share(value: float | None) -> str:
-    return "–" if value is None or not math.isfinite(value) else f"{value:.0%}"

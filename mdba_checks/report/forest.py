@@ -8,86 +8,21 @@ Colour, shape and a word all say the same finding.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
-from mdba_checks.findings import BIASED, BORDERLINE, FAIR, INCONCLUSIVE, SEVERITY, by_severity
-from mdba_checks.report.markup import Html, join, tag, visible
-from mdba_checks.report.words import each_row, listed
+from mdba_checks.findings import SEVERITY, by_severity
+from mdba_checks.report.formatting import interval, listed, short, signed
+from mdba_checks.report.interval import Axis, Interval
+from mdba_checks.report.markup import Html, join, tag
+from mdba_checks.report.words import each_row
 
 MAX_ROWS = 60
-
-# Hues of Okabe and Ito, which people with any colour vision can tell apart; orange is darkened
-# until it stands out from white.
-COLOURS = {
-    BIASED: "#d55e00",
-    INCONCLUSIVE: "#a86f00",
-    BORDERLINE: "#00805f",
-    FAIR: "#0072b2",
-}
 
 _ROW, _AXIS = 22, 40
 _PLOT_AT, _PLOT_WIDE, _TEXT_AT = 25.0, 50.0, 77.0  # percent of the drawing's width
 _PAGE = 30  # rows that fit on a sheet of paper
-_NAME_CHARACTERS = 32
-_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5)
-
-
-@dataclass(frozen=True)
-class Scale:
-    """The axis, from `begin` to `end`, with ticks at round numbers."""
-
-    begin: float
-    end: float
-    step: float
-
-    @classmethod
-    def over(cls, gaps: pd.DataFrame, limit: float) -> Scale:
-        """Return an axis with room for every interval and for both limits."""
-        ends = gaps[["gap", "ci_low", "ci_high"]].to_numpy(dtype=float).ravel()
-        known = [float(each) for each in ends if math.isfinite(each)]
-        margin = 1.5 * max(limit, 0.01)
-        low, high = min([*known, -margin]), max([*known, margin])
-        step = next((each for each in _STEPS if (high - low) / each <= 6), _STEPS[-1])
-        room = 0.03 * (high - low)
-        return cls(low - room, high + room, step)
-
-    def at(self, value: float) -> str:
-        """Return the place of a value, in percent of the axis."""
-        return f"{100 * (value - self.begin) / (self.end - self.begin):.2f}%"
-
-    @property
-    def ticks(self) -> list[float]:
-        """The values that are written at the axis."""
-        first, last = math.ceil(self.begin / self.step), math.floor(self.end / self.step)
-        return [number * self.step for number in range(first, last + 1)]
-
-
-def signed(value: float, digits: int = 2) -> str:
-    """Return a gap as people write it, with a real minus sign.
-
-    Examples
-    --------
-    >>> signed(-0.418), signed(0.0), signed(math.nan)
-    ('−0.42', '0.00', '–')
-    """
-    if not math.isfinite(value):
-        return "–"
-    rounded = f"{value:+.{digits}f}"
-    return rounded[1:] if float(rounded) == 0 else rounded.replace("-", "−")
-
-
-def interval(low: float, high: float) -> str:
-    """Return an interval as people write it.
-
-    Examples
-    --------
-    >>> interval(-0.545, 0.02)
-    '−0.55 to +0.02'
-    """
-    return f"{signed(low)} to {signed(high)}" if math.isfinite(low + high) else "–"
 
 
 def forest(
@@ -95,7 +30,7 @@ def forest(
 ) -> Html:
     """Return the forest plot of judged gaps, drawn as SVG.
 
-    Every group has a figure of its own, and so has every page full of rows; all share one scale.
+    Every group has a figure of its own, and so has every page full of rows; all share one axis.
 
     Parameters
     ----------
@@ -114,22 +49,22 @@ def forest(
     >>> from mdba_checks.simulation import simulate
     >>> made = simulate(n_items=3000, n_labelers=2, tprs=[0.5, 0.94], seed=1)
     >>> assessment = assess(made.labels, made.gold, CheckConfig(reference="men"))
-    >>> forest(assessment.gaps, max_gap=0.1)[:32]
-    '<figure><figcaption>women compar'
+    >>> print(forest(assessment.gaps, max_gap=0.1)[:32])
+    <figure><figcaption>women compar
     """
     drawn = by_severity(gaps).head(max_rows)
-    scale = Scale.over(drawn, max_gap)
+    axis = Axis.of(drawn, max_gap, room=0.03)
     parts = [
         rows.iloc[begin : begin + _PAGE]
         for _, rows in drawn.groupby(["group", "reference"], sort=False)
         for begin in range(0, len(rows), _PAGE)
     ]
     return join(
-        _drawing(rows, scale, max_gap, f"{prefix}-{number}") for number, rows in enumerate(parts)
+        _drawing(rows, axis, max_gap, f"{prefix}-{number}") for number, rows in enumerate(parts)
     )
 
 
-def _drawing(rows: pd.DataFrame, scale: Scale, max_gap: float, key: str) -> Html:
+def _drawing(rows: pd.DataFrame, axis: Axis, max_gap: float, key: str) -> Html:
     first = rows.iloc[0]
     height = _ROW * len(rows)
     compared = f"{first['group']} compared with {first['reference']}"
@@ -137,9 +72,9 @@ def _drawing(rows: pd.DataFrame, scale: Scale, max_gap: float, key: str) -> Html
         "svg",
         tag("title", f"Gaps of {len(rows)} labelers: {compared}", id=f"{key}-title"),
         tag("desc", _description(rows, max_gap), id=f"{key}-text"),
-        _background(0, height, scale, max_gap),
-        *(_row(_ROW * number, row, scale) for number, row in enumerate(each_row(rows))),
-        _axis(height, scale),
+        _background(0, height, axis, max_gap),
+        *(_row(_ROW * number, row, axis) for number, row in enumerate(each_row(rows))),
+        _ticks(height, axis),
         class_="forest",
         role="img",
         aria_labelledby=f"{key}-title {key}-text",
@@ -152,13 +87,13 @@ def _drawing(rows: pd.DataFrame, scale: Scale, max_gap: float, key: str) -> Html
     return tag("figure", tag("figcaption", compared), drawing)
 
 
-def _background(y: int, height: int, scale: Scale, max_gap: float) -> Html:
-    width = f"{100 * 2 * max_gap / (scale.end - scale.begin):.2f}%"
+def _background(y: int, height: int, axis: Axis, max_gap: float) -> Html:
+    width = f"{100 * 2 * max_gap / (axis.end - axis.begin):.2f}%"
     lines = [
         tag(
             "line",
-            x1=scale.at(place),
-            x2=scale.at(place),
+            x1=axis.percent(place),
+            x2=axis.percent(place),
             y1=0,
             y2=height,
             class_=kind,
@@ -173,7 +108,7 @@ def _background(y: int, height: int, scale: Scale, max_gap: float) -> Html:
     ]
     zone = tag(
         "rect",
-        x=scale.at(-max_gap),
+        x=axis.percent(-max_gap),
         y=0,
         width=width,
         height=height,
@@ -184,7 +119,7 @@ def _background(y: int, height: int, scale: Scale, max_gap: float) -> Html:
     return _plot(y, height, [zone, *lines])
 
 
-def _row(y: int, row: Any, scale: Scale) -> Html:
+def _row(y: int, row: Any, axis: Axis) -> Html:
     middle = _ROW / 2
     full = f"{row.labeler}, {row.group}: gap {signed(row.gap)}"
     parts = [
@@ -199,7 +134,7 @@ def _row(y: int, row: Any, scale: Scale) -> Html:
         ),
     ]
     if math.isfinite(row.gap):
-        parts.append(_plot(y, _ROW, [_whisker(row, scale, middle), _marker(row, scale, middle)]))
+        parts.append(_plot(y, _ROW, [Interval.of(row).svg(axis, middle)]))
     number = signed(row.gap) if math.isfinite(row.gap) else "no estimate"
     words = [tag("tspan", f"{number} ", class_="number"), tag("tspan", str(row.finding))]
     parts.append(
@@ -208,51 +143,10 @@ def _row(y: int, row: Any, scale: Scale) -> Html:
     return tag("g", *parts, class_=f"row {row.finding}")
 
 
-def _whisker(row: Any, scale: Scale, middle: float) -> Html:
-    if not math.isfinite(row.ci_low + row.ci_high):
-        return Html("")
-    return tag(
-        "line",
-        x1=scale.at(row.ci_low),
-        x2=scale.at(row.ci_high),
-        y1=middle,
-        y2=middle,
-        stroke=COLOURS[row.finding],
-        stroke_width=2.5,
-        stroke_dasharray="3 4" if _untested(row) else None,
-        class_="whisker",
-    )
-
-
-def _untested(row: Any) -> bool:
-    """Tell whether something stood in the way; such a row must not look like an answer."""
-    return not math.isfinite(row.p_value)
-
-
-def _marker(row: Any, scale: Scale, middle: float) -> Html:
-    """Return a disc, a hollow diamond, a hollow square or a square, by the finding."""
-    look: dict[str, object] = {
-        "fill": COLOURS[row.finding],
-        "stroke": COLOURS[row.finding],
-        "class_": "marker",
-    }
-    if row.finding == BIASED:
-        shape = tag("circle", r=5, **look)
-    elif row.finding in (BORDERLINE, FAIR):
-        if row.finding == BORDERLINE:
-            look |= {"fill": "#ffffff", "stroke_width": 2}
-        shape = tag("rect", x=-4.5, y=-4.5, width=9, height=9, **look)
-    else:
-        dashes = "2 2" if _untested(row) else None
-        look |= {"fill": "#ffffff", "stroke_width": 2, "stroke_dasharray": dashes}
-        shape = tag("path", d="M0 -6 6 0 0 6 -6 0Z", **look)
-    return tag("svg", shape, x=scale.at(row.gap), y=middle, overflow="visible")
-
-
-def _axis(y: int, scale: Scale) -> Html:
+def _ticks(y: int, axis: Axis) -> Html:
     marks = [tag("line", x1="0%", x2="100%", y1=0, y2=0, class_="axis", stroke="#6b7280")]
-    for tick in scale.ticks:
-        at = scale.at(tick)
+    for tick in axis.ticks:
+        at = axis.percent(tick)
         marks.append(tag("line", x1=at, x2=at, y1=0, y2=5, class_="axis", stroke="#6b7280"))
         marks.append(
             tag(
@@ -282,23 +176,6 @@ def _plot(y: int, height: int, parts: list[Html]) -> Html:
         height=height,
         overflow="visible",
     )
-
-
-def short(name: object) -> str:
-    """Return a name that fits beside a plot; the middle goes, because names differ at the ends.
-
-    Examples
-    --------
-    >>> short("annotator-of-the-second-team-007")
-    'annotator-of-the-second-team-007'
-    >>> short("annotator-of-the-second-team-0007")
-    'annotator-of-th…second-team-0007'
-    """
-    known = visible(name)
-    if len(known) <= _NAME_CHARACTERS:
-        return known
-    half = _NAME_CHARACTERS // 2
-    return f"{known[: half - 1]}…{known[-half:]}"
 
 
 def _description(drawn: pd.DataFrame, max_gap: float) -> str:

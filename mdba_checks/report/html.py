@@ -28,6 +28,7 @@ from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE, SEVERITY, Diagnosti
 from mdba_checks.outputs import write_whole
 from mdba_checks.report import words
 from mdba_checks.report.forest import MAX_ROWS, forest
+from mdba_checks.report.formatting import listed, sentence
 from mdba_checks.report.labelers import LEVELS, badge, labelers_section
 from mdba_checks.report.markup import Html, join, tag
 from mdba_checks.verdict import CONSEQUENCES, Decision
@@ -194,7 +195,7 @@ def _verdict(judged: Assessment, decision: Decision, title: str) -> Html:
         "header",
         tag("p", title, class_="title"),
         tag("h1", words.headline(judged, decision)),
-        tag("p", words.sentence(CONSEQUENCES[decision.verdict]), class_="consequence"),
+        tag("p", sentence(CONSEQUENCES[decision.verdict]), class_="consequence"),
         tag("ul", *tiles, class_="tiles", aria_label="Labelers by finding"),
         tag("h2", "Why"),
         _list(decision.reasons),
@@ -272,7 +273,7 @@ def _plan_row(row: Any, several: bool) -> Html:
         cells.append(tag("td", tag("bdi", row.group)))
     amounts = (row.more_gold_group, row.more_gold_reference, row.more_labels)
     if any(pd.isna(each) for each in amounts):
-        cells.append(tag("td", words.sentence(row.sentence), colspan=len(amounts)))
+        cells.append(tag("td", sentence(row.sentence), colspan=len(amounts)))
     else:
         cells += [tag("td", f"{each:,.0f}", class_="numeric") for each in amounts]
     return tag("tr", *cells)
@@ -303,7 +304,7 @@ def _assumptions(diagnostics: Sequence[Diagnostic]) -> Html:
     )
 
 
-def _assumption(name: str, sentence: str, answers: Sequence[Diagnostic]) -> Html:
+def _assumption(name: str, meaning: str, answers: Sequence[Diagnostic]) -> Html:
     worst = max((each.level for each in answers), key=LEVELS.index, default=None)
     level = badge(worst) if worst else tag("span", "on trust: no data can show it", class_="badge")
     # The summary always, single groups and labelers where something is not in order.
@@ -315,7 +316,7 @@ def _assumption(name: str, sentence: str, answers: Sequence[Diagnostic]) -> Html
     return tag(
         "li",
         tag("h3", name, " ", level),
-        tag("p", sentence) if sentence else "",
+        tag("p", meaning) if meaning else "",
         tag("ul", *lines) if lines else "",
     )
 
@@ -326,7 +327,7 @@ def _answer(diagnostic: Diagnostic) -> Html:
         who.pop()
     about = ", ".join(each for each in who if each is not None)
     # A name keeps its first letter as it is.
-    line = f"{about}: {said}." if about else words.sentence(said)
+    line = f"{about}: {said}." if about else sentence(said)
     summary = diagnostic.labeler is None and diagnostic.group is None
     return tag("li", line, "" if summary else join([" ", badge(diagnostic.level)]))
 
@@ -379,8 +380,8 @@ def _record(judged: Assessment, made: datetime | None) -> Html:
         ("gold", f"{data.n_gold:,} rows"),
         ("gold hash", tag("code", data.gold_hash)),
         ("rows dropped", f"{data.n_dropped:,}"),
-        ("groups", words.listed(map(str, data.groups), most=50)),
-        ("features", words.listed(map(str, data.features), most=50)),
+        ("groups", listed(map(str, data.groups), most=50)),
+        ("features", listed(map(str, data.features), most=50)),
     ]
     software = [("mdba-checks", __version__), ("Python", platform.python_version()), *_versions()]
     settings = _flat(judged.config.model_dump(mode="json"))
@@ -434,4 +435,4 @@ def _facts(facts: Iterable[tuple[str, object]], look: str = "facts-list columns"
 
 
 def _list(sentences: Iterable[str]) -> Html:
-    return tag("ul", *(tag("li", words.sentence(each)) for each in sentences))
+    return tag("ul", *(tag("li", sentence(each)) for each in sentences))

@@ -17,9 +17,9 @@ import pandas as pd
 from mdba_checks.assessment import Assessment
 from mdba_checks.findings import SEVERITY, Diagnostic, Level, by_severity
 from mdba_checks.metrics import METRICS
-from mdba_checks.report.forest import interval, short, signed
+from mdba_checks.report.formatting import interval, p_value, percent, sentence, short, signed
 from mdba_checks.report.markup import Html, join, tag
-from mdba_checks.report.words import each_row, rate, sentence
+from mdba_checks.report.words import each_row, rate
 
 MAX_ROWS = 5_000  # a file that no browser opens helps nobody; the rest is in the JSON record
 
@@ -32,17 +32,6 @@ LEVELS: tuple[Level, ...] = ("ok", "look", "serious")
 def badge(kind: str) -> Html:
     """Return a finding or a level as a word; the style adds a shape and a colour that repeat it."""
     return tag("span", kind, class_=f"badge {kind}")
-
-
-def percent(share: float) -> str:
-    """Return a rate as a percentage, or a dash.
-
-    Examples
-    --------
-    >>> percent(0.497), percent(math.nan)
-    ('50%', '–')
-    """
-    return f"{share:.0%}" if math.isfinite(share) else "–"
 
 
 @dataclass(frozen=True)
@@ -259,7 +248,7 @@ class _Rows:
             f"{row.n_gold:,} gold items of {row.group}",
             f"{self.metric.right} is right for {row.n_gold_positive:,} of them",
             f"standard error {row.std_error:.3f}" if math.isfinite(row.std_error) else "",
-            f"p-value {_p_value(row.p_value)} by itself" if math.isfinite(row.p_value) else "",
+            f"p-value {p_value(row.p_value)} by itself" if math.isfinite(row.p_value) else "",
             f"decisions predicted with AUC {auc:.2f}" if math.isfinite(auc) else "",
         ]
         return f"Evidence: {'; '.join(filter(None, facts))}."
@@ -279,10 +268,6 @@ def _number(value: float, words: str, *, extra: bool = False) -> Html:
     key = f"{value:.6g}" if math.isfinite(value) else None
     look = "numeric extra" if extra else "numeric"
     return tag("td", words, role="cell", class_=look, data_v=key)
-
-
-def _p_value(value: float) -> str:
-    return "below 0.0001" if value < 0.0001 else f"{value:.2g}"
 
 
 def _rate_bar(share: float) -> Html:

@@ -7,43 +7,16 @@ is no place where escaping can be forgotten.
 
 from __future__ import annotations
 
-import unicodedata
-from html import escape
 from typing import Any
 
-# Control, format and surrogate characters, line and paragraph separators.
-_INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-# Joiners are part of how some scripts and emoji are written.
-_JOINERS = {"\u200c", "\u200d"}
+from markupsafe import Markup, escape
+
+from mdba_checks.errors import visible
+
 _VOID = {"meta", "input", "br", "circle", "line", "path", "rect"}
 
 
-class Html(str):
-    """Text that is markup already."""
-
-    __slots__ = ()
-
-
-def visible(text: object) -> str:
-    r"""Return text in which characters that cannot be seen are written as their escapes.
-
-    Two names that differ in nothing one can see, and marks that turn the text after them around,
-    would mislead a reader; lone surrogates could not be written to a file.
-
-    Examples
-    --------
-    >>> print(visible("anna\u202e"), visible("b\x00b"))
-    anna\u202e b\x00b
-    """
-    text = str(text)
-    if text.isprintable():
-        return text
-    return "".join(
-        each.encode("unicode_escape").decode()
-        if unicodedata.category(each) in _INVISIBLE and each not in _JOINERS
-        else each
-        for each in text
-    )
+Html = Markup
 
 
 def tag(name: str, /, *children: object, **attributes: object) -> Html:
@@ -53,8 +26,8 @@ def tag(name: str, /, *children: object, **attributes: object) -> Html:
 
     Examples
     --------
-    >>> tag("td", "<b>", tag("b", 1), class_="gap", data_v=0.5, hidden=True)
-    '<td class="gap" data-v="0.5" hidden>&lt;b&gt;<b>1</b></td>'
+    >>> print(tag("td", "<b>", tag("b", 1), class_="gap", data_v=0.5, hidden=True))
+    <td class="gap" data-v="0.5" hidden>&lt;b&gt;<b>1</b></td>
     """
     parts = [f"<{name}"]
     for key, value in attributes.items():
@@ -73,7 +46,7 @@ def tag(name: str, /, *children: object, **attributes: object) -> Html:
 
 def text(value: object) -> Html:
     """Return anything as markup that shows it as it is."""
-    return value if isinstance(value, Html) else Html(escape(visible(value)))
+    return value if isinstance(value, Html) else escape(visible(value, keep_joiners=True))
 
 
 def join(parts: Any, between: str = "") -> Html:

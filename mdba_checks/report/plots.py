@@ -21,15 +21,9 @@ from scipy.stats import norm
 
 from mdba_checks.config import Policy
 from mdba_checks.errors import InputError, MissingExtraError
-from mdba_checks.findings import (
-    BIASED,
-    BORDERLINE,
-    FAIR,
-    INCONCLUSIVE,
-    SEVERITY,
-    by_severity,
-)
-from mdba_checks.report.forest import COLOURS, short
+from mdba_checks.findings import BIASED, FAIR, SEVERITY, by_severity
+from mdba_checks.report.formatting import short
+from mdba_checks.report.interval import COLOURS, TOLERATED, ZERO, Interval, marker
 from mdba_checks.report.words import each_row, rate
 from mdba_checks.tables import FloatArray
 
@@ -43,8 +37,7 @@ if TYPE_CHECKING:
 MAX_ROWS = 40
 
 _WIDTH, _ROW, _FRAME = 8.0, 0.26, 1.1  # inches
-_INK, _FAINT, _BAND = "#1b1f24", "#57606a", "#e4e6e9"
-_MARKERS = {BIASED: "o", INCONCLUSIVE: "D", BORDERLINE: "s", FAIR: "s"}
+_INK, _FAINT, _BAND = "#1b1f24", ZERO, TOLERATED
 _MORE = 4
 # How many times as much gold, how many times as many labels.
 _EVIDENCE: dict[tuple[int, int], tuple[str, Any]] = {
@@ -167,7 +160,7 @@ class Plots:
         from matplotlib.lines import Line2D
 
         present = [each for each in SEVERITY if each in set(drawn["finding"])]
-        handles = [Line2D([], [], label=each, linewidth=2, **_mark(each)) for each in present]
+        handles = [Line2D([], [], label=each, linewidth=2, **marker(each)) for each in present]
         figure.legend(handles=handles, loc="outside upper right", ncols=4, frameon=False)
 
     def _say_what_is_left_out(self, axes: Axes, drawn: pd.DataFrame) -> None:
@@ -267,19 +260,6 @@ def _new_figure(panels: list[pd.DataFrame] | None) -> Iterator[tuple[Figure, lis
         yield figure, list(axes[:, 0])
 
 
-def _mark(finding: str) -> dict[str, Any]:
-    """Return how a finding looks: colour, shape, and hollow where it is neither yes nor no."""
-    colour = COLOURS[finding]
-    inside = "white" if finding in (INCONCLUSIVE, BORDERLINE) else colour
-    return {
-        "color": colour,
-        "marker": _MARKERS[finding],
-        "markerfacecolor": inside,
-        "markeredgewidth": 1.8,
-        "markersize": 5.5 if finding == INCONCLUSIVE else 6.5,
-    }
-
-
 def _name_rows(axes: Axes, rows: pd.DataFrame) -> None:
     # Without parse_math a name such as "$x$" would be taken for a formula.
     names = [short(name) for name in rows["labeler"]]
@@ -293,28 +273,26 @@ def _name_rows(axes: Axes, rows: pd.DataFrame) -> None:
 def _draw_gaps(axes: Axes, rows: pd.DataFrame, limit: float) -> None:
     axes.axvspan(-limit, limit, color=_BAND, zorder=0, linewidth=0)
     axes.axvline(0, color=_FAINT, linewidth=0.8, zorder=1)
-    for place, row in enumerate(each_row(rows)):
-        look = _mark(str(row.finding))
-        axes.plot([row.ci_low, row.ci_high], [place, place], color=look["color"], linewidth=2)
-        axes.plot([row.gap], [place], **look)
+    for y, row in enumerate(each_row(rows)):
+        Interval.of(row).plot(axes, y)
     low, high = axes.get_xlim()
     axes.set_xlim(min(low, -1.5 * limit), max(high, 1.5 * limit))
     _name_rows(axes, rows)
 
 
 def _draw_rates(axes: Axes, rows: pd.DataFrame) -> None:
-    for place, row in enumerate(each_row(rows)):
-        look = _mark(str(row.finding))
-        axes.plot([row.rate, row.rate_reference], [place, place], color=look["color"], linewidth=2)
+    for y, row in enumerate(each_row(rows)):
+        look = marker(str(row.finding))
+        axes.plot([row.rate, row.rate_reference], [y, y], color=look["color"], linewidth=2)
         axes.plot(
             [row.rate_reference],
-            [place],
+            [y],
             color=_FAINT,
             marker="|",
             markersize=12,
             markeredgewidth=2.5,
         )
-        axes.plot([row.rate], [place], **look)
+        axes.plot([row.rate], [y], **look)
     axes.set_xlim(-0.02, 1.02)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     _name_rows(axes, rows)

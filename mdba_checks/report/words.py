@@ -6,7 +6,6 @@ people it is about.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +16,7 @@ from mdba_checks.config import CheckConfig, Policy
 from mdba_checks.estimation import ESTIMATORS
 from mdba_checks.findings import BIASED, BORDERLINE, FAIR, INCONCLUSIVE, SEVERITY
 from mdba_checks.metrics import METRICS
+from mdba_checks.report.formatting import count
 from mdba_checks.verdict import Decision, Verdict
 
 VERDICTS: dict[Verdict, str] = {
@@ -164,18 +164,6 @@ def findings(policy: Policy) -> dict[str, str]:
     }
 
 
-def sentence(words: object) -> str:
-    """Return words that begin with a capital and end with a stop.
-
-    Examples
-    --------
-    >>> sentence("has no labels for men"), sentence("Well?")
-    ('Has no labels for men.', 'Well?')
-    """
-    known = str(words)
-    return known[:1].upper() + known[1:] + ("" if known.endswith((".", "!", "?", ":")) else ".")
-
-
 def rate(config: CheckConfig) -> tuple[str, str]:
     """Return the name of the rate that was compared, and what it counts.
 
@@ -234,21 +222,8 @@ def next_steps(assessment: Assessment, decision: Decision) -> list[str]:
     return steps or ["Keep this report beside the data."]
 
 
-def listed(names: Iterable[str], most: int = 6) -> str:
-    """Return names in a row, the first few of them.
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c", "d"], most=2)
-    'a, b and 2 more'
-    """
-    known = list(names)
-    rest = len(known) - most
-    return ", ".join(known[:most]) + (f" and {rest:,} more" if rest > 0 else "")
-
-
 def _of(part: int, n: int) -> str:
-    return f"{part:,} of {n:,} labeler{'s' if n != 1 else ''}"
+    return f"{part:,} of {count(n, 'labeler')}"
 
 
 def _is(number: int) -> str:

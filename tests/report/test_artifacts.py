@@ -152,7 +152,7 @@ print(verdict_page(found, gate(found)))
     bar = row.split("`")[1]
     # A gap of -0.4 lies left of the tolerated range, which is in the middle.
     assert len(bar) == 25
-    assert bar.index("●") < bar.index("[") < 12 < bar.index("]")
+    assert bar.index("●") < bar.index("├") < bar.index("┼") < bar.index("┤")
 
 
 def test_nothing_open_needs_no_plan(nasty):

@@ -9,7 +9,7 @@ import pytest
 
 from mdba_checks import Policy
 from mdba_checks.errors import InputError
-from mdba_checks.report.forest import COLOURS
+from mdba_checks.report.interval import COLOURS
 from mdba_checks.report.plots import chance_biased, chance_fair, png_data_uri
 from tests.report.builders import NASTY, SHARES, check, many
 
