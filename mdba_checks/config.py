@@ -27,7 +27,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from mdba_checks.errors import InputError, did_you_mean
+from mdba_checks.errors import InputError, Problem, SettingsError, did_you_mean, must_be
 from mdba_checks.metrics import MetricName
 
 EstimatorName = Literal[
@@ -92,7 +92,7 @@ class _InputErrors(ModelMetaclass):
         try:
             return super().__call__(*args, **values)
         except ValidationError as error:
-            raise InputError(_one_line(error, cast("type[BaseModel]", self))) from None
+            raise SettingsError(_problems(error, cast("type[BaseModel]", self)), "") from None
 
 
 class _Model(BaseModel, metaclass=_InputErrors):
@@ -339,7 +339,7 @@ class CheckConfig(_Model):
             # Other keys than text (`1:` in YAML) cannot name anything; say so as for any other.
             return cls.model_validate({str(key): value for key, value in values.items()})
         except ValidationError as error:
-            raise InputError(f"{origin}: {_one_line(error, cls)}") from None
+            raise SettingsError(_problems(error, cls), origin) from None
 
     def to_yaml(self, path: str | Path | None = None) -> str:
         """Return the configuration as YAML, every value explicit; write it to `path` if given."""
@@ -410,15 +410,8 @@ for _tag, _pattern, _first in (
         f"tag:yaml.org,2002:{_tag}", re.compile(f"^({_pattern})$"), _first
     )
 
+_COMBINATIONS = {"two_roles", "no_engine"}
 _RARE_LINE_ENDS = {"\x85", "\u2028", "\u2029"}
-
-_PLAIN_WORDS = {
-    "tuple_type": "must be a list, such as [a, b]",
-    "model_type": "must hold keys of its own",
-    "string_type": "must be text; quotes make it text",
-    "string_too_short": "must not be empty",
-    "too_short": "must hold at least one value",
-}
 
 # A value is shown shortened: an aliased YAML value can be larger than memory when written out.
 _shown = Repr()
@@ -430,22 +423,21 @@ def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
-def _one_line(error: ValidationError, model: type[BaseModel]) -> str:
+def _problems(error: ValidationError, model: type[BaseModel]) -> list[Problem]:
     problems = []
     for detail in error.errors(include_url=False):
-        place = ".".join(str(part) for part in detail["loc"])
-        shown = _shown.repr(place)
-        if detail["type"] == "extra_forbidden":
-            problems.append(f"unknown key {shown}.{_nearest_key(model, detail['loc'])}")
-        elif detail["type"] in ("two_roles", "no_engine"):
-            problems.append(detail["msg"])  # names its keys; the whole section would not help
-        elif detail["type"] == "too_short" and detail["input"]:
+        kind, key = detail["type"], ".".join(str(part) for part in detail["loc"])
+        if kind == "extra_forbidden":
+            text = f"unknown key {_shown.repr(key)}.{_nearest_key(model, detail['loc'])}"
+            problems.append(Problem(key, "unknown", text))
+        elif kind in _COMBINATIONS:
+            problems.append(Problem(key, "combination", detail["msg"]))  # it names its settings
+        elif kind == "too_short" and detail["input"]:
             continue  # not empty as it was written: its values were refused, and that is said
         else:
-            said = detail["msg"].lower().replace("input should be", "must be")
-            said = _PLAIN_WORDS.get(detail["type"], said)
-            problems.append(f"{shown} is {_shown.repr(detail['input'])}: {said}")
-    return "; ".join(problems)
+            text = f"{_shown.repr(detail['input'])}: {must_be(detail)}"
+            problems.append(Problem(key, "value", text))
+    return problems
 
 
 def _keys(model: type[BaseModel]) -> Iterator[str]:

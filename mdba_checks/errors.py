@@ -7,8 +7,10 @@ Every message names the thing that is wrong, the value found there, and the way 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Any
 
 MOST_SHOWN = 20  # known names in a message; a table may have thousands of columns
 
@@ -53,6 +55,8 @@ class CheckError(Exception):
     'no such file: a\\nb.csv'
     """
 
+    key = "error"  # names the kind of error for programs; texts are for people and may change
+
     def __init__(self, text: str) -> None:
         super().__init__(visible(text))
 
@@ -60,9 +64,69 @@ class CheckError(Exception):
 class InputError(CheckError):
     """The data or the configuration cannot be used as it is (exit code 2)."""
 
+    key = "input"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with one setting.
+
+    Attributes
+    ----------
+    key
+        The setting, dotted as in YAML: ``policy.max_gap``.
+    kind
+        ``value`` (its value cannot be), ``unknown`` (there is no such setting) or ``combination``
+        (it does not go together with others).
+    text
+        The value and what it must be; for other kinds the whole sentence.
+    """
+
+    key: str
+    kind: str
+    text: str
+
+    def sentence(self, name: str) -> str:
+        """Return what is wrong, with the setting under the name that the reader knows."""
+        return f"{name} is {self.text}" if self.kind == "value" else self.text
+
+
+class SettingsError(InputError):
+    """Settings cannot be used as they are; `problems` says which, so that adapters can rename them.
+
+    Examples
+    --------
+    >>> error = SettingsError([Problem("policy.max_gap", "value", "2: must be less than 1")])
+    >>> str(error), str(error.named({"policy.max_gap": "--max-gap"}.get))
+    ("config: 'policy.max_gap' is 2: must be less than 1", '--max-gap is 2: must be less than 1')
+    """
+
+    key = "settings"
+
+    def __init__(self, problems: Sequence[Problem], origin: str = "config") -> None:
+        self.problems = tuple(problems)
+        self.origin = origin
+        super().__init__(self._told(lambda _: None, f"{origin}: " if origin else ""))
+
+    def _told(self, name_of: Callable[[str], str | None], begin: str) -> str:
+        return begin + "; ".join(
+            each.sentence(name_of(each.key) or repr(each.key)) for each in self.problems
+        )
+
+    def named(self, name_of: Callable[[str], str | None]) -> InputError:
+        """Return the same error in the names of an adapter; None keeps the name in YAML."""
+        error = InputError(self._told(name_of, ""))
+        error.key = self.key
+        return error
+
+    def __reduce__(self) -> tuple[type[SettingsError], tuple[tuple[Problem, ...], str]]:
+        return type(self), (self.problems, self.origin)
+
 
 class MissingExtraError(CheckError):
     """A part was asked for whose optional dependency is not installed (exit code 2)."""
+
+    key = "missing_extra"
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional part: pip install 'mdba-checks[{extra}]'")
@@ -72,6 +136,48 @@ class MissingExtraError(CheckError):
     def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str]]:
         # Exceptions travel between processes; the default reduce would pass the finished message.
         return type(self), (self.what, self.extra)
+
+
+# What pydantic finds wrong with a value, by its own key, in the words of this library.
+_MUST_BE = {
+    "bool_parsing": "must be true or false",
+    "bool_type": "must be true or false",
+    "finite_number": "must be a finite number",
+    "float_parsing": "must be a number",
+    "float_type": "must be a number",
+    "greater_than": "must be greater than {gt}",
+    "greater_than_equal": "must be greater than or equal to {ge}",
+    "int_from_float": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_type": "must be a whole number",
+    "less_than": "must be less than {lt}",
+    "less_than_equal": "must be less than or equal to {le}",
+    "list_type": "must be a list",
+    "literal_error": "must be {expected}",
+    "missing": "is missing",
+    "model_type": "must hold keys of its own",
+    "string_too_short": "must not be empty",
+    "string_type": "must be text; quotes make it text",
+    "too_short": "must hold at least one value",
+    "tuple_type": "must be a list, such as [a, b]",
+}
+
+
+def must_be(detail: Mapping[str, Any]) -> str:
+    """Return what a value must be, from one of the details of pydantic's validation errors.
+
+    Examples
+    --------
+    >>> must_be({"type": "less_than_equal", "msg": "Input should be …", "ctx": {"le": 1.0}})
+    'must be less than or equal to 1'
+    """
+    numbers = {key: _number(value) for key, value in (detail.get("ctx") or {}).items()}
+    known = _MUST_BE.get(detail["type"])
+    return known.format_map(numbers) if known else str(detail["msg"])
+
+
+def _number(value: object) -> object:
+    return f"{value:g}" if isinstance(value, float) else value
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

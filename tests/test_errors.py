@@ -6,7 +6,15 @@ import pickle
 
 import pytest
 
-from mdba_checks.errors import CheckError, InputError, MissingExtraError, did_you_mean
+from mdba_checks import CheckConfig, Policy
+from mdba_checks.errors import (
+    CheckError,
+    InputError,
+    MissingExtraError,
+    Problem,
+    SettingsError,
+    did_you_mean,
+)
 
 ROLES = ["labeler", "label", "group", "gold", "item"]
 
@@ -72,3 +80,32 @@ def test_every_error_raised_on_purpose_can_be_caught_at_once():
     assert issubclass(InputError, CheckError)
     assert issubclass(MissingExtraError, CheckError)
     assert not issubclass(CheckError, ValueError)  # or pydantic would swallow it into its own
+
+
+def test_every_kind_of_error_has_a_key_of_its_own():
+    kinds = (CheckError, InputError, SettingsError, MissingExtraError)
+    assert [each.key for each in kinds] == ["error", "input", "settings", "missing_extra"]
+
+
+def test_settings_that_cannot_be_are_named_for_programs():
+    with pytest.raises(SettingsError) as caught:
+        CheckConfig.from_mapping({"sed": 1, "metric": "auc", "policy": {"max_gap": 3}})
+    found = {each.key: each.kind for each in caught.value.problems}
+    assert found == {"sed": "unknown", "metric": "value", "policy.max_gap": "value"}
+
+
+def test_an_adapter_names_settings_its_own_way_whatever_the_values_hold():
+    with pytest.raises(SettingsError) as caught:
+        CheckConfig().updated({"metric": "'policy.max_gap' is", "policy.max_gap": 3})
+    renamed = caught.value.named({"policy.max_gap": "--max-gap"}.get)
+    assert "'metric' is \"'policy.max_gap' is\": must be" in str(renamed)
+    assert "--max-gap is 3: must be less than or equal to 1" in str(renamed)
+    assert renamed.key == "settings"
+
+
+def test_an_error_about_settings_survives_a_process_boundary():
+    with pytest.raises(SettingsError) as caught:
+        Policy(max_gap=2)
+    again = pickle.loads(pickle.dumps(caught.value))  # noqa: S301
+    assert (str(again), again.problems) == (str(caught.value), caught.value.problems)
+    assert again.problems == (Problem("max_gap", "value", "2: must be less than or equal to 1"),)

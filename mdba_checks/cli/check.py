@@ -467,18 +467,15 @@ def _successive(history: History | None) -> pd.DataFrame | None:
 def read_settings(path: str | None, flags: Mapping[str, object]) -> CheckConfig:
     """Return the settings of the file with the flags over them; errors name what the user typed."""
     from mdba_checks.config import CheckConfig
-    from mdba_checks.errors import InputError
+    from mdba_checks.errors import SettingsError
 
     settings = CheckConfig.from_yaml(path) if path else CheckConfig()
     given = {key: value for key, value in flags.items() if value is not None}
     try:
         return settings.updated(given)
-    except InputError as error:
+    except SettingsError as error:
         # The file was fine, so a flag is not; say its name, not that of the key behind it.
-        text = str(error).removeprefix("config: ")
-        for key in given:
-            text = text.replace(f"'{key}' is", f"{_flag(key)} is")
-        raise InputError(text) from None
+        raise error.named(lambda key: _flag(key) if key in given else None) from None
 
 
 def _flag(key: str) -> str:

@@ -24,7 +24,7 @@ from great_expectations.expectations.model_field_types import ConditionParser
 from great_expectations.expectations.row_conditions import RowConditionType
 
 from mdba_checks.config import CheckConfig, Correction, EstimatorName, Mode, OnInconclusive
-from mdba_checks.errors import CheckError, did_you_mean
+from mdba_checks.errors import CheckError, SettingsError, did_you_mean
 from mdba_checks.gx.estimates import estimate
 from mdba_checks.gx.gold import check_place
 from mdba_checks.gx.metric import METRIC, LabelsAndGold
@@ -163,8 +163,10 @@ class LabelerGapExpectation(GapRenderers, BatchExpectation):
         }
         try:
             _DEFAULT.updated(given)
+        except SettingsError as error:
+            raise ValueError(str(error.named(_field_name))) from None
         except CheckError as error:
-            raise ValueError(_in_field_names(str(error))) from None
+            raise ValueError(str(error)) from None
         return values
 
     def dict(self, **options: Any) -> Values:
@@ -225,11 +227,13 @@ def explain(
             told[name] = [f"unknown field {name!r}.{did_you_mean(name, known)}"]
         elif detail["type"] == "value_error.missing":
             told[name] = [f"field {name!r} is missing"]
-        elif name == "__root__" or text.startswith(f"{name}:"):
+        elif detail["type"] == "value_error":  # a sentence of this library
             told.setdefault(name, []).append(text)
         elif name not in told:
             told[name] = [f"{name!r} is {_shown(values.get(name))!r}: {text}"]
-        elif "dict" not in text:  # every field may be a parameter, which is not worth a word here
+        elif (
+            detail["type"] != "type_error.dict"
+        ):  # every field may be a parameter, which is not worth a word here
             told[name].append(text)
     return "; ".join(", ".join(dict.fromkeys(texts)) for texts in told.values())
 
@@ -247,11 +251,8 @@ def _shown(value: Any) -> Any:
     return f"a {type(value).__name__}"
 
 
-def _in_field_names(text: str) -> str:
-    text = text.removeprefix("config: ")
-    for name, key in CONFIG_KEYS.items():
-        text = text.replace(f"'{key}'", f"'{name}'")
-    return text
+def _field_name(key: str) -> str | None:
+    return next((repr(name) for name, known in CONFIG_KEYS.items() if known == key), None)
 
 
 def _failed(problem: str) -> Values:

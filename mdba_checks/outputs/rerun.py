@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mdba_checks.assessment import Assessment, assess
 from mdba_checks.config import CheckConfig
-from mdba_checks.errors import InputError
+from mdba_checks.errors import InputError, must_be
 from mdba_checks.estimation import Progress
 from mdba_checks.metrics import MetricName
 from mdba_checks.outputs.record import parse_record, versions
@@ -293,7 +293,7 @@ def _parsed(path: Path) -> dict[str, Any]:
 def _first_problem(error: ValidationError) -> str:
     detail = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(str(part) for part in detail["loc"])[:80]
-    return f"{place!r} {detail['msg'].lower().replace('input should', 'should')}"
+    return f"{place!r} {must_be(detail)}"
 
 
 def _refuse_contradictions(

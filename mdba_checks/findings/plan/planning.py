@@ -308,14 +308,17 @@ def _amounts(
     found = sorted(
         ((int(n), name) for n, name in zip(gold, groups, strict=True) if n > 0), reverse=True
     )
-    shown = [f"{n:,} of {name}" for n, name in found[:_SHOWN_GROUPS]]
+    more = "more gold item" if found and found[0][0] == 1 else "more gold items"
+    shown = [
+        f"{n:,} of {name}" if place else f"{n:,} {more} of {name}"
+        for place, (n, name) in enumerate(found[:_SHOWN_GROUPS])
+    ]
     rest = sum(n for n, _ in found[_SHOWN_GROUPS:])
     if rest:
         shown.append(f"{rest:,} of other groups")
     said = []
     if shown:
-        more = "more gold item" if found[0][0] == 1 else "more gold items"
-        said.append(_listed(shown).replace(" of ", f" {more} of ", 1))
+        said.append(_listed(shown))
     if labels:
         most = "up to " if by == "each" else ""
         said.append(f"{most}{labels:,} more label{'s' if labels != 1 else ''} by {by}")
