@@ -34,7 +34,7 @@ def test_every_field_of_the_rule_is_written_though_it_has_its_default_value(kind
     assert written["confidence"] == 0.9
     assert (written["mode"], written["on_inconclusive"]) == ("block", None)
     assert written["max_undecided"] == 0.1
-    assert written["correction"] == "holm"
+    assert written["correction"] == "auto"
     assert written["estimator"] == "mdba_dr"
     assert written["seed"] == 0
 
