@@ -78,8 +78,9 @@ class Bucket:
 class Fidelity:
     """How well labelers are predicted, per labeler."""
 
-    auc: FloatArray
-    brier: FloatArray
+    auc: FloatArray  # (labelers,)
+    brier: FloatArray  # (labelers,)
+    within: FloatArray  # (labelers, groups): AUC among the items of one group
 
 
 @dataclass(frozen=True)
@@ -243,20 +244,31 @@ def direct_pairs(item: IntArray, gold_item: IntArray) -> Direct | None:
 
 def _fidelity(evidence: Evidence) -> Fidelity:
     brier = np.bincount(evidence.place, (evidence.decision - evidence.f) ** 2)
-    count = np.bincount(evidence.place)
-    positive = np.bincount(evidence.place, evidence.decision)
-    order = np.lexsort((evidence.f, evidence.place))
+    cell = evidence.place * evidence.n_groups + evidence.group
+    shape = evidence.n_labelers, evidence.n_groups
+    return Fidelity(
+        _auc_by(evidence.place, evidence, evidence.n_labelers),
+        brier / np.bincount(evidence.place),
+        _auc_by(cell, evidence, shape[0] * shape[1]).reshape(shape),
+    )
+
+
+def _auc_by(owner: IntArray, evidence: Evidence, n_owners: int) -> FloatArray:
+    """Return how well f sorts decisions, for the rows of every owner."""
+    count = np.bincount(owner, minlength=n_owners)
+    positive = np.bincount(owner, evidence.decision, minlength=n_owners)
+    order = np.lexsort((evidence.f, owner))
     starts = np.cumsum(count) - count
     place = np.arange(len(order)) - np.repeat(starts, count) + 1
-    f, who = evidence.f[order], evidence.place[order]
+    f, who = evidence.f[order], owner[order]
     tie = np.cumsum((np.diff(f, prepend=-1) != 0) | (np.diff(who, prepend=-1) != 0)) - 1
     rank = np.empty(len(order))  # equal scores share the mean of their ranks
     rank[order] = (np.bincount(tie, place) / np.bincount(tie))[tie]
-    rank_sum = np.bincount(evidence.place, rank * evidence.decision)
+    rank_sum = np.bincount(owner, rank * evidence.decision, minlength=n_owners)
     with np.errstate(invalid="ignore", divide="ignore"):
         pairs = positive * (count - positive)
-        auc = (rank_sum - positive * (positive + 1) / 2) / pairs
-    return Fidelity(auc, brier / count)
+        auc: FloatArray = (rank_sum - positive * (positive + 1) / 2) / pairs
+    return auc
 
 
 def _rate_by_c(estimators: Iterable[Estimator], evidence: Evidence) -> FloatArray | None:
@@ -278,6 +290,7 @@ def joined(parts: list[Estimation]) -> Estimation:
         fidelity = Fidelity(
             np.concatenate([each.auc for each in every]),
             np.concatenate([each.brier for each in every]),
+            np.concatenate([each.within for each in every]),
         )
         g = np.concatenate([part.g for part in parts if part.g is not None])
         tpr = Rates.joined([part.tpr for part in parts if part.tpr is not None])

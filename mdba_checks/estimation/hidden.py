@@ -211,13 +211,6 @@ class _Group:
         bounded: FloatArray = np.minimum(kappa, 0.9 * self.bottom)
         return bounded
 
-    def _stretch(self, theta: float) -> FloatArray:
-        """Return how much more an error of the numerator moves the rate at theta than at 0."""
-        kappa = self._kappa(theta, self.brier)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            stretch: FloatArray = np.nan_to_num(kappa / (self.bottom - kappa))
-        return stretch
-
     def _rate(self, theta: float, top: FloatArray, brier: float) -> FloatArray:
         kappa = self._kappa(theta, brier)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -283,14 +276,12 @@ class _Group:
         slope = _OF_BOUND * self.slope(bound)
         theta = self._theta_of_slope(float(np.sqrt(np.mean(slope**2))))
         reach = np.nan_to_num(self.rate(bound) - self.rate(0.0))  # the rate is linear in the slope
-        # What chance did to the rate without hidden information is carried further by it.
-        carried = (1 + _OF_BOUND * self._stretch(bound)) ** 2 - 1
         return _Found(
             "pairs",
             theta,
             float(np.hypot(_OF_BOUND_ALIKE, _OF_BOUND_APART)) * bound,
             slope,
-            (_OF_BOUND_APART * reach) ** 2 + carried * self.rate_error**2,
+            (_OF_BOUND_APART * reach) ** 2,
             _OF_BOUND_ALIKE * reach,
             self.path(theta),
         )

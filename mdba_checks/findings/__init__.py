@@ -28,6 +28,7 @@ from mdba_checks.findings.inference import (
     adjust,
     compare,
     contrasts,
+    errors_beyond,
     p_beyond,
     p_values,
 )
@@ -76,6 +77,7 @@ __all__ = [
     "crowd_table",
     "diagnose",
     "doubts",
+    "errors_beyond",
     "find_crowds",
     "gap_table",
     "inspect",

@@ -48,6 +48,7 @@ class Crowds:
     shift: FloatArray  # (contrasts,): what hidden information adds to everybody's gap
     path: FloatArray | None  # (contrasts, steps): how far gaps move if labelers know more
     path_error: FloatArray | None
+    apart: FloatArray | None  # (contrasts, 2): how far they move at most, in both directions
 
     def evidence(self, max_gap: float, confidence: float) -> OwnEvidence:
         """Return what is known about a limit."""
@@ -120,6 +121,7 @@ def find_crowds(
         whole.gap[0] - whole.plain_gap[0],
         path,
         None if whole.path_error is None else whole.path_error[0],
+        None if whole.apart is None else whole.apart[0] - whole.gap[0][:, None],
     )
 
 
@@ -135,6 +137,7 @@ def with_crowds(numbers: Gaps, crowds: Crowds | None, confidence: float) -> Gaps
     gold_variance, freedom = numbers.gold_variance.copy(), numbers.freedom.copy()
     path = None if numbers.path is None else numbers.path.copy()
     path_error = None if numbers.path_error is None else numbers.path_error.copy()
+    apart = None if numbers.apart is None else numbers.apart.copy()
     for column, (crowd, shift) in enumerate(zip(crowds.gaps, crowds.shift, strict=True)):
         here = crowds.judged[:, column]
         both_ends = np.stack(crowd.interval(confidence), axis=-1) + shift
@@ -158,6 +161,8 @@ def with_crowds(numbers: Gaps, crowds: Crowds | None, confidence: float) -> Gaps
             path[here, column] = arrays["gap"][here, column, None] + crowds.path[column]
         if path_error is not None and crowds.path_error is not None:
             path_error[here, column] = crowds.path_error[column]
+        if apart is not None and crowds.apart is not None:
+            apart[here, column] = arrays["gap"][here, column, None] + crowds.apart[column]
     return replace(
         numbers,
         **arrays,
@@ -165,6 +170,7 @@ def with_crowds(numbers: Gaps, crowds: Crowds | None, confidence: float) -> Gaps
         freedom=np.minimum(freedom, numbers.freedom.max(initial=1e6)),
         path=path,
         path_error=path_error,
+        apart=apart,
         ends=ends,
     )
 

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from mdba_checks.config import Correction
+from mdba_checks.config import Correction, Policy
 from mdba_checks.estimation import Path, Rates
 from mdba_checks.tables import FloatArray, IntArray
 
@@ -52,6 +52,9 @@ class Gaps:
     rate_error: FloatArray  # standard error of the rate in the group itself
     path: FloatArray | None  # (labelers, contrasts, steps): gaps if labelers knew more and more
     path_error: FloatArray | None  # the same: standard error of how far the gap has moved
+    # (labelers, contrasts, 2): the smallest and largest gap if labelers know more and more, in
+    # every group as much as is possible there
+    apart: FloatArray | None
     joint_quantile: float  # of the largest standardised error over all gaps
     # (labelers, contrasts, 2): where intervals end that do not follow from the standard error
     ends: FloatArray | None = None
@@ -130,8 +133,8 @@ def compare(
     quantile = max(float(np.quantile(worst, confidence)), float(norm.ppf((1 + confidence) / 2)))
     back = np.argsort(order)
     arrays = {name: np.stack([each[name][back] for each in found], axis=1) for name in found[0]}
-    path, path_error = arrays.pop("path", None), arrays.pop("path_error", None)
-    return Gaps(**arrays, path=path, path_error=path_error, joint_quantile=quantile)
+    path, path_error, apart = (arrays.pop(name, None) for name in ("path", "path_error", "apart"))
+    return Gaps(**arrays, path=path, path_error=path_error, apart=apart, joint_quantile=quantile)
 
 
 def _compared(
@@ -174,6 +177,7 @@ def _compared(
     }
     if rates.path is not None:
         arrays["path"], arrays["path_error"] = _path(rates.path, sides)
+        arrays["apart"] = _apart(rates.path, sides)
     return arrays, influence
 
 
@@ -198,6 +202,17 @@ def _path(path: Path, sides: FloatArray) -> tuple[FloatArray, FloatArray]:
     last = np.maximum(np.cumprod(possible, axis=1).sum(axis=1) - 1, 0)
     step = np.minimum(np.arange(gap.shape[1]), last[:, None])
     return np.take_along_axis(gap, step, axis=1), np.take_along_axis(error, step, axis=1)
+
+
+def _apart(path: Path, sides: FloatArray) -> FloatArray:
+    """Return the smallest and the largest gap when every group goes its own way, (labelers, 2)."""
+    used = sides != 0
+    there = np.cumprod(path.possible, axis=2).astype(bool)
+    there[..., 0] = True
+    parts = np.where(used[..., None], sides[..., None] * path.rate, 0.0)
+    low = np.where(there, parts, np.inf).min(axis=2).sum(axis=1)
+    high = np.where(there, parts, -np.inf).max(axis=2).sum(axis=1)
+    return np.stack([low, high], axis=1)
 
 
 def _rate_variance(rates: Rates, group: int) -> FloatArray:
@@ -271,20 +286,40 @@ def _largest_error(
 def p_values(
     gap: FloatArray, std_error: FloatArray, max_gap: float, freedom: FloatArray | float = np.inf
 ) -> FloatArray:
-    """Return two-sided p-values for the claim that the gap is at most `max_gap` in size.
+    """Return p-values for the claim that the gap is at most `max_gap` in size.
 
-    Below 1 - confidence exactly when the interval lies beyond ±max_gap.
+    The probability of an estimate as large as this one, in either direction, if the gap were just
+    `max_gap`: the largest that any tolerated gap gives.
 
     Examples
     --------
     >>> p_values(np.array([0.3, -0.05]), np.array([0.1, 0.1]), 0.1).round(3)
-    array([0.046, 1.   ])
+    array([0.023, 0.758])
+    >>> p_values(np.array([0.1645]), np.array([0.1]), 0.0).round(3)
+    array([0.1])
     """
+    size = np.abs(gap)
     with np.errstate(invalid="ignore", divide="ignore"):
-        p: FloatArray = np.minimum(
-            2 * student.sf((np.abs(gap) - max_gap) / std_error, freedom), 1.0
-        )
+        near, far = ((size - max_gap) / std_error, (size + max_gap) / std_error)
+        p: FloatArray = np.minimum(student.sf(near, freedom) + student.sf(far, freedom), 1.0)
     return p
+
+
+def errors_beyond(policy: Policy, confidence: float, n_tests: int) -> float:
+    """Return by how many standard errors a gap has to lie beyond the limit to be called biased.
+
+    The interval has to lie beyond it, and the test has to be clear enough for the first of so many
+    comparisons.
+
+    Examples
+    --------
+    >>> round(errors_beyond(Policy(), 0.9, 1), 2), round(errors_beyond(Policy(), 0.9, 10), 2)
+    (1.64, 2.33)
+    """
+    tests = 1 if policy.correction == "none" else max(n_tests, 1)
+    tails = 1 if policy.max_gap > 0 else 2
+    alone = norm.isf((1 - confidence) / 2)
+    return float(max(alone, norm.isf((1 - confidence) / (tails * tests))))
 
 
 def p_beyond(gap: FloatArray, std_error: FloatArray, max_gap: float) -> FloatArray:

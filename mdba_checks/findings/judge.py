@@ -148,7 +148,7 @@ def _by_numbers(
     if policy.correction == "auto" and len(p) > MANY:
         adjusted = np.where(pooled, p, adjusted)
     shown = (gaps["ci_low"] > limit) | (gaps["ci_high"] < -limit)
-    biased = (adjusted < 1 - confidence) & (shown | ~pooled)
+    biased = (adjusted < 1 - confidence) & shown
     fair, borderline = (
         (gaps["ci_low"] >= -widest) & (gaps["ci_high"] <= widest)
         for widest in (limit, limit + (policy.resolved().margin or 0.0))

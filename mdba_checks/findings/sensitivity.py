@@ -24,7 +24,8 @@ def overturned(numbers: Gaps, measures: Measures, max_gap: float) -> list[str]:
 
     It cannot where some theta puts the gap on the other side of the limit, clearly elsewhere than
     it is without hidden information. Where the table describes the groups unequally well, it need
-    not be clear. Where theta was measured, the interval allows for it.
+    not be clear, and to call somebody biased theta may not matter in any group by itself. Where
+    theta was measured, the interval allows for it.
     """
     texts = np.full(numbers.gap.shape, "", dtype=object)
     if numbers.path is None or numbers.path_error is None:
@@ -37,8 +38,12 @@ def overturned(numbers: Gaps, measures: Measures, max_gap: float) -> list[str]:
     other_side = (beyond != beyond[..., :1]) & clear
     doubtful = other_side.any(axis=-1) & ~measures.theta_measured
     step = np.argmax(other_side, axis=-1)
-    for row, column in np.argwhere(doubtful):
+    nearest = _nearest(numbers)
+    alone = unequal & beyond[..., 0] & ~measures.theta_measured & (np.abs(nearest) <= max_gap)
+    for row, column in np.argwhere(doubtful | alone):
         there = numbers.path[row, column, step[row, column]]
+        if not doubtful[row, column]:
+            there = nearest[row, column]
         why = (
             "the features describe the groups unequally well"
             if unequal[column]
@@ -50,6 +55,15 @@ def overturned(numbers: Gaps, measures: Measures, max_gap: float) -> list[str]:
             "labeled, or several labels per item, to see how much they know"
         )
     return list(texts.ravel())
+
+
+def _nearest(numbers: Gaps) -> FloatArray:
+    """Return the gap nearest to none that is possible if labelers know more in some groups."""
+    if numbers.apart is None:
+        return np.full(numbers.gap.shape, np.inf)
+    low, high = numbers.apart[..., 0], numbers.apart[..., 1]
+    nearest: FloatArray = np.clip(0.0, low, high)
+    return nearest
 
 
 def robustness(numbers: Gaps, low: FloatArray, high: FloatArray, max_gap: float) -> FloatArray:

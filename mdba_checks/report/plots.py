@@ -21,7 +21,7 @@ from scipy.stats import norm
 
 from mdba_checks.config import Policy
 from mdba_checks.errors import InputError, MissingExtraError
-from mdba_checks.findings import BIASED, FAIR, SEVERITY, by_severity
+from mdba_checks.findings import BIASED, FAIR, SEVERITY, by_severity, errors_beyond
 from mdba_checks.report.formatting import short
 from mdba_checks.report.interval import COLOURS, TOLERATED, ZERO, Interval, marker
 from mdba_checks.report.words import each_row, rate
@@ -127,8 +127,7 @@ class Plots:
         policy, confidence = self.assessment.config.policy, self.assessment.config.confidence
         n_tests = int(self.assessment.gaps["p_value"].notna().sum())
         z = float(norm.isf((1 - confidence) / 2))
-        tests = 1 if policy.correction == "none" else max(n_tests, 1)
-        z_biased = float(norm.isf((1 - confidence) / (2 * tests)))
+        z_biased = errors_beyond(policy, confidence, n_tests)
         gap = np.linspace(0, _LARGEST_GAP, 241)
         with _new_figure(None) as (figure, axes):
             for (gold, labels), (name, style) in _EVIDENCE.items():

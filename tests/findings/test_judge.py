@@ -156,24 +156,24 @@ def test_what_is_overturned_is_inconclusive_and_what_was_open_keeps_its_cause():
 
 
 def test_a_labeler_with_an_obstacle_is_not_counted_as_a_test():
-    """Holm over two tests would ask for p < 0.05; alone, p < 0.1 is enough."""
-    error = 0.1 / norm.isf(0.07 / 2)  # p = 0.07
-    obstacles = [None, Obstacle("said yes to all", EVIDENCE)]
-    alone = judged([0.2, 0.9], [error, 0.01], Policy(), obstacles)
-    both = judged([0.2, 0.1], [error, 0.2], Policy())
-    assert alone["p_value"][0] == pytest.approx(0.07)
+    """Holm over three tests asks for p < 0.033; alone, an interval beyond the limit is enough."""
+    error = 0.1 / norm.isf(0.04)  # p = 0.04
+    nothing = Obstacle("said yes to all", EVIDENCE)
+    alone = judged([0.2, 0.9, 0.9], [error, 0.01, 0.01], Policy(), [None, nothing, nothing])
+    three = judged([0.2, 0.1, 0.1], [error, 0.2, 0.2], Policy())
+    assert alone["p_value"][0] == pytest.approx(0.04, abs=1e-6)
     assert alone["finding"][0] == BIASED
-    assert both["finding"][0] == INCONCLUSIVE
+    assert three["finding"][0] == INCONCLUSIVE
 
 
 def test_a_correction_that_takes_the_finding_back_says_so():
-    error = 0.1 / norm.isf(0.03)  # p = 0.06
+    error = 0.1 / norm.isf(0.03)  # p = 0.03
     gaps = [0.2] + [0.1] * 9
     errors = [error] + [0.2] * 9
     for correction, finding in (("none", BIASED), ("holm", INCONCLUSIVE), ("bh", INCONCLUSIVE)):
         row = judged(gaps, errors, Policy(correction=correction)).iloc[0]
         assert row["finding"] == finding
-        assert row["p_value"] == pytest.approx(0.06)
+        assert row["p_value"] == pytest.approx(0.03, abs=1e-6)
         if finding == INCONCLUSIVE:
             assert "not clearly enough for one of 10" in row["reason"]
             assert correction in row["reason"]

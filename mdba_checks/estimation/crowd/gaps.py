@@ -84,8 +84,9 @@ class CrowdGaps:
         return np.clip(low, -1, 1), np.clip(high, -1, 1)
 
     def p_value(self, max_gap: float) -> FloatArray:
-        """Return two-sided p-values for a gap of at most `max_gap`, by own decisions alone."""
-        p: FloatArray = 2 * norm.sf((np.abs(self.own) - max_gap) / self.own_error)
+        """Return p-values for a gap of at most `max_gap`, by own decisions alone."""
+        size, error = np.abs(self.own), self.own_error
+        p: FloatArray = norm.sf((size - max_gap) / error) + norm.sf((size + max_gap) / error)
         return np.minimum(p, 1.0)
 
     def p_beyond(self, max_gap: float) -> FloatArray:

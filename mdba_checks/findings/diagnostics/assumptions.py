@@ -16,10 +16,13 @@ from mdba_checks.tables import FloatArray
 # Below both of these nothing is compared but shares of yes. An AUC of 0.5 is a coin; the margin is
 # what 100 gold items with 30 positives cannot tell from it.
 TELLS_OF_LABELERS, TELLS_OF_GOLD = 0.6, 0.6
+MANY_LABELS = 200  # in a group
 # Fires in 2% of clean draws, and in three quarters or more of those where gold was chosen by its
 # answers (docs/method.md).
 CHOSEN_CLEAR = 3.0
 CHOSEN_LEAST = 0.02  # a smaller difference does no harm
+FAMILIES_CLEAR = 4.0  # standard errors
+FAMILIES_LOOK, FAMILIES_SERIOUS = 0.1, 0.25  # of the gold items, beyond what is usual
 FIT_CLEAR = 0.001
 # A tolerance below this is finer than models can be.
 LEAST_TOLERANCE = 0.05
@@ -31,6 +34,7 @@ def assumptions(measures: Measures, policy: Policy) -> list[Grading]:
     found = [
         _tells_nothing(measures),
         _chosen_gold(measures),
+        _families(measures),
         _lack_of_fit(measures, policy),
         _hidden_information(measures),
     ]
@@ -39,19 +43,18 @@ def assumptions(measures: Measures, policy: Policy) -> list[Grading]:
 
 def _tells_nothing(measures: Measures) -> Grading | None:
     """Grade whether features say anything, about the labeler or about right answers."""
-    labelers, gold = measures.fidelity, measures.gold_fit
-    if labelers is None or gold is None:
+    within, gold = measures.fidelity_within, measures.gold_fit
+    if within is None or gold is None:
         return None
-    size = measures.n_labels.sum(axis=1)
-    known = np.isfinite(labelers)
-    usual = float(np.average(labelers[known], weights=size[known])) if known.any() else np.nan
+    size, known = measures.n_labels, np.isfinite(within)
     # One labeler's AUC says little where they have few labels; that of all stands in.
-    own = np.where(known & (size >= 200), labelers, usual)
+    weight = np.where(known, size, 0)
+    total = np.maximum(weight.sum(axis=0), 1)
+    usual = np.where(known.any(axis=0), (weight * np.nan_to_num(within)).sum(axis=0) / total, 0.5)
+    own = np.where(known & (size >= MANY_LABELS), within, usual)
     of_gold = np.where(np.isfinite(gold), gold, 0.5)
-    nothing = (np.nan_to_num(own, nan=0.5)[:, None] < TELLS_OF_LABELERS) & (
-        of_gold[None] < TELLS_OF_GOLD
-    )
-    value = np.maximum(np.nan_to_num(own, nan=0.5)[:, None], of_gold[None])
+    nothing = (own < TELLS_OF_LABELERS) & (of_gold[None] < TELLS_OF_GOLD)
+    value = np.maximum(own, of_gold[None])
     worst = float(value.min()) if value.size else np.nan
     return Grading(
         "informative_features",
@@ -61,8 +64,9 @@ def _tells_nothing(measures: Measures) -> Grading | None:
         columns="groups",
         words=lambda row, column: (
             f"the features say next to nothing about {measures.groups[column]}: neither what the "
-            f"labeler decides (AUC {own[row]:.2f}) nor what is right (AUC {of_gold[column]:.2f}; "
-            "0.5 is a coin). Add columns that decisions depend on, or name the text column"
+            f"labeler decides (AUC {own[row, column]:.2f}) nor what is right (AUC "
+            f"{of_gold[column]:.2f}; 0.5 is a coin). Add columns that decisions depend on, or name "
+            "the text column"
         ),
         summary=(
             "in some groups the features predict neither labelers nor gold"
@@ -111,6 +115,44 @@ def _chosen_gold(measures: Measures) -> Grading | None:
         shown=np.zeros(level.shape, dtype=bool)
         if not clear.any()
         else np.concatenate([clear[None], np.zeros((len(level) - 1, level.shape[1]), dtype=bool)]),
+    )
+
+
+def _families(measures: Measures) -> Grading | None:
+    if not measures.estimator.needs_gold_positives:
+        return None
+    found = measures.inspection.families
+    more = found.share - found.usual
+    with np.errstate(invalid="ignore"):
+        clear = more > FAMILIES_CLEAR * found.error
+        graded = levels(clear & (more > FAMILIES_LOOK), clear & (more > FAMILIES_SERIOUS))
+    known = np.isfinite(more)
+    worst = float(found.share[known].max(initial=0.0)) if known.any() else np.nan
+    level = np.broadcast_to(graded, (len(measures.labelers), len(measures.groups)))
+    shown = np.zeros(level.shape, dtype=bool)
+    shown[:1] = graded > OK
+    return Grading(
+        "families",
+        np.broadcast_to(found.share, level.shape),
+        level,
+        per_labeler=True,
+        columns="groups",
+        words=lambda _, column: (
+            f"{found.share[column]:.0%} of the gold items of {measures.groups[column]} have a near "
+            f"copy in gold (usual here: {found.usual[column]:.0%}), so that gold is worth less "
+            "than its number of items. Name the column that tells families of items apart "
+            "(columns.cluster), or draw gold at random"
+        ),
+        summary=(
+            "gold holds near copies of items: a family of them is one piece of evidence "
+            f"(up to {worst:.0%} of the items of a group)"
+            if graded.any()
+            else "gold holds no more near copies than the labeled items"
+        )
+        if known.any()
+        else "there are too few items to see whether gold holds near copies",
+        worst=worst,
+        shown=shown,
     )
 
 

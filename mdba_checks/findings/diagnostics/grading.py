@@ -33,7 +33,7 @@ class Diagnostic:
         Which one, for programs: ``covariate_shift``, ``fidelity``, ``gold_positives``,
         ``gold_fit``, ``product_term``, ``c_disagreement``, ``duplicates``, ``gold_in_labels``,
         ``gold_behaviour``, ``noise``, ``consensus``, ``informative_features``, ``chosen_gold``,
-        ``lack_of_fit``, ``hidden_information``.
+        ``families``, ``lack_of_fit``, ``hidden_information``.
     labeler, group
         Whom it is about; None for everybody. A check's summary has neither.
     value

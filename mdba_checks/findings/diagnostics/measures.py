@@ -17,6 +17,7 @@ from mdba_checks.estimation import (
     LackOfFit,
     Rates,
 )
+from mdba_checks.findings.diagnostics.families import Families, find_families
 from mdba_checks.findings.diagnostics.gaming import Gaming, look_for_gaming
 from mdba_checks.findings.diagnostics.repeats import Repeats, find_repeats
 from mdba_checks.findings.diagnostics.shift import Shift, measure_shift
@@ -35,6 +36,7 @@ class Inspection:
 
     shift: Shift
     repeats: Repeats
+    families: Families
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ class Measures:
     n_gold_positive: IntArray  # (groups,), of the kind the metric is about
     inspection: Inspection
     fidelity: FloatArray | None  # (labelers,): out-of-fold AUC of f
+    fidelity_within: FloatArray | None  # (labelers, groups): the same among items of one group
     gold_fit: FloatArray | None  # (groups,): out-of-fold AUC of g
     product: FloatArray | None  # (labelers, contrasts): bias of the gap that could remain
     product_bound: FloatArray | None  # the same at its theoretical worst, for other estimators
@@ -155,7 +158,7 @@ def inspect(data: Data) -> Inspection:
     """Look at the tables; one pass over the rows and one sort of their fingerprints."""
     # One thread, as everywhere: the last digits of a sum depend on how it is split up.
     with threadpool_limits(limits=1, user_api="blas"):
-        return Inspection(measure_shift(data), find_repeats(data))
+        return Inspection(measure_shift(data), find_repeats(data), find_families(data))
 
 
 def measure(
@@ -199,6 +202,7 @@ def measure(
         ),
         inspection=inspection,
         fidelity=auc,
+        fidelity_within=None if auc is None or fidelity is None else fidelity.within,
         gold_fit=fit,
         product=product,
         product_bound=bound,
@@ -255,11 +259,23 @@ def of_cohorts(
         fidelity=None
         if measures.fidelity is None
         else np.nan_to_num(measures.fidelity, nan=0.5) @ share,
+        fidelity_within=_of_cohorts_within(measures, member),
         product=_product(rates, list(measures.contrasts)),
         product_bound=None,
         c_spread=None,
         gaming=None,
     )
+
+
+def _of_cohorts_within(measures: Measures, member: IntArray) -> FloatArray | None:
+    within = measures.fidelity_within
+    if within is None:
+        return None
+    weight = np.where(np.isfinite(within)[..., None], member, 0).astype(float)
+    total = np.einsum("kac,ka->ca", weight, np.nan_to_num(within))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean: FloatArray = total / weight.sum(axis=0).T
+    return mean
 
 
 def with_pooled(measures: Measures, pooled: BoolArray, whole: Measures) -> Measures:

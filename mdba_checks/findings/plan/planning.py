@@ -16,7 +16,7 @@ from scipy.stats import norm
 from mdba_checks.config import Policy
 from mdba_checks.errors import InputError
 from mdba_checks.findings.diagnostics import Measures, doubts, obstacles
-from mdba_checks.findings.inference import Gaps
+from mdba_checks.findings.inference import Gaps, errors_beyond
 from mdba_checks.findings.judge import INCONCLUSIVE
 from mdba_checks.findings.plan.amounts import Rule, allocate
 from mdba_checks.tables import BoolArray, FloatArray, IntArray
@@ -89,11 +89,11 @@ def make_plan(
     """Plan for the inconclusive rows of `gaps`; see `Assessment.plan`."""
     check_wish(half_width, power)
     # Counting every comparison is what Holm does to its first one; the others have it easier.
-    n_tests = 1 if policy.correction == "none" else max(int(gaps["p_value"].notna().sum()), 1)
+    n_tests = int(gaps["p_value"].notna().sum())
     rule = Rule(
         policy.max_gap,
         z=float(norm.isf((1 - confidence) / 2)),
-        z_biased=float(norm.isf((1 - confidence) / (2 * n_tests))),
+        z_biased=errors_beyond(policy, confidence, n_tests),
         margin=policy.resolved().margin or 0.0,
     )
     rows = np.flatnonzero(gaps["finding"].to_numpy() == INCONCLUSIVE)
