@@ -111,6 +111,9 @@ class Assessment:
     decision
         Per row of the labels table, in its own order: what was decided, 0 or 1; -1 for rows that
         were dropped.
+    row_order
+        Where the rows of the labels table are, in an order that comes from what they hold: what is
+        known of a row is found again in a table whose rows are in another order.
     rates
         ``labeler, group, tpr, fpr``: what turns a decision into a probability, whatever the metric
         is. None where `p_right` is None.
@@ -126,6 +129,7 @@ class Assessment:
     messages: tuple[str, ...]
     p_right: FloatArray | None
     decision: IntArray
+    row_order: IntArray
     rates: pd.DataFrame | None
     pseudonyms: Mapping[str, str] | None = field(repr=False)
     _table: pd.DataFrame
@@ -443,6 +447,7 @@ def _assessment(
         data.messages,
         _in_input_order(estimation.g, data),
         _decisions(data),
+        data.labels_order,
         _both_rates(estimation, data),
         pseudonyms,
         judged,

@@ -18,6 +18,7 @@ import pandas as pd
 import pyarrow as pa
 
 from mdba_checks.assessment import Assessment
+from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
 from mdba_checks.findings import INCONCLUSIVE, SEVERITY
 from mdba_checks.outputs.copied_rows import arrow_rows
@@ -25,7 +26,9 @@ from mdba_checks.tables import (
     FloatArray,
     IntArray,
     Source,
-    content_hash,
+    content,
+    is_database,
+    read_source,
     read_table,
     source_name,
     text_columns,
@@ -69,16 +72,45 @@ def annotate(labels: Source, assessment: Assessment) -> pd.DataFrame:
     >>> annotated.loc[annotated["labeler"] == "L1", "mdba_finding"].unique().tolist()
     ['biased']
     """
-    table = read_assessed(labels, assessment)
-    refuse_annotated(table.column_names, labels)
-    found = findings_by_row(table, assessment)
-    if isinstance(labels, pd.DataFrame):
-        frame = labels.copy()
-    else:
-        frame = arrow_rows(labels, assessment.config).table.to_pandas()
-    for name in found:
-        frame[name] = found[name].to_numpy()
-    return frame
+    source = read_once(labels)
+    assessed = read_assessed(source, assessment, source_name(labels))
+    refuse_annotated(assessed.table.column_names, labels)
+    return assessed.joined(findings_by_row(assessed.table, assessment))
+
+
+@dataclass(frozen=True)
+class AssessedRows:
+    """The rows that were assessed, read again; a database may give them in another order.
+
+    Attributes
+    ----------
+    source
+        Where they come from.
+    order
+        Where the rows of the source are, in an order that comes from what they hold.
+    table
+        As the check reads them, in the order in which they were assessed.
+    place
+        Per row of the source: where it is in `table`.
+    config
+        The settings of the check.
+    """
+
+    source: Source
+    order: IntArray
+    table: pa.Table
+    place: IntArray
+    config: CheckConfig
+
+    def joined(self, findings: pd.DataFrame) -> pd.DataFrame:
+        """Return the rows in the order of the source, with findings that are in that of `table`."""
+        if isinstance(self.source, pd.DataFrame):
+            frame = self.source.copy()
+        else:
+            frame = arrow_rows(self.source, self.config).table.to_pandas()
+        for name in findings:
+            frame[name] = findings[name].to_numpy()[self.place]
+        return frame
 
 
 def findings_by_row(table: pa.Table, assessment: Assessment) -> pd.DataFrame:
@@ -134,17 +166,38 @@ class Cells:
         return np.where(inside, values[self.labeler * len(self.groups) + self.group], absent)
 
 
-def read_assessed(labels: Source, assessment: Assessment) -> pa.Table:
-    """Read the labels as the check does; refuse others than those that were assessed."""
+def read_once(labels: Source) -> Source:
+    """Return labels whose rows keep their order: a table of a database is read here."""
+    return read_source(labels, (), ()) if is_database(labels) else labels
+
+
+def read_assessed(labels: Source, assessment: Assessment, name: str = "") -> AssessedRows:
+    """Read the labels as the check does; refuse others than those that were assessed.
+
+    Parameters
+    ----------
+    labels
+        What `read_once` returned, where rows are compared with another reading of them.
+    assessment
+        What `assess` returned for them.
+    name
+        What they are called in messages; by default the name of the source.
+    """
     config = assessment.config
     table = read_table(
         labels, text_columns=text_columns(config), missing_values=config.missing_values
     )
-    if content_hash(table) != assessment.data.labels_hash:
+    held = content(table)
+    if held.hash != assessment.data.labels_hash:
         raise InputError(
-            f"{source_name(labels)} does not hold the labels that were assessed: check it again"
+            f"{name or source_name(labels)} does not hold the labels that were assessed: check it "
+            "again"
         )
-    return table
+    place = np.empty(table.num_rows, dtype=np.int64)
+    place[held.order] = assessment.row_order
+    if not np.array_equal(held.order, assessment.row_order):
+        table = table.take(pa.array(np.argsort(place)))
+    return AssessedRows(labels, held.order, table, place, config)
 
 
 def locate(table: pa.Table, assessment: Assessment) -> Cells:

@@ -36,7 +36,7 @@ class Quarantine:
     Attributes
     ----------
     removed
-        Per row of the labels: whether it goes.
+        Per row of the labels, in the order in which they were assessed: whether it goes.
     labelers
         Whose rows go.
     assessment
@@ -44,8 +44,8 @@ class Quarantine:
     decision
         The verdict about the rows that stay.
     findings
-        Per row of the labels: what is known about it, as in `annotate`. Rows that go have what was
-        found when they were taken out.
+        Per row of the labels, in the same order: what is known about it, as in `annotate`. Rows
+        that go have what was found when they were taken out.
     """
 
     removed: BoolArray
@@ -95,7 +95,7 @@ def quarantine(
     >>> made.labels[parts.removed]["labeler"].unique().tolist(), parts.decision.verdict
     (['L1'], 'pass')
     """
-    table = read_assessed(labels, assessment)
+    table = read_assessed(labels, assessment).table
     removed: BoolArray = np.zeros(table.num_rows, dtype=bool)
     findings = findings_by_row(table, assessment)
     gone: list[tuple[str, str]] = []

@@ -23,6 +23,7 @@ from mdba_checks.outputs.annotate import (
     annotate,
     findings_by_row,
     read_assessed,
+    read_once,
     refuse_annotated,
 )
 from mdba_checks.outputs.copied_rows import format_of, open_rows
@@ -30,7 +31,7 @@ from mdba_checks.outputs.quarantine import Quarantine, quarantine, removed_path,
 from mdba_checks.outputs.record import to_record
 from mdba_checks.outputs.released import Released
 from mdba_checks.outputs.sidecar import Part, Published, publish
-from mdba_checks.tables import Source, TextModel
+from mdba_checks.tables import Source, TextModel, source_name
 from mdba_checks.verdict import Decision, Verdict, gate
 
 NO_MODELS = (
@@ -118,12 +119,11 @@ class Release:
 
     def table(self, labels: Source) -> pd.DataFrame:
         """Return the rows that may be used, with what is known about each."""
-        frame = annotate(labels, self.judged)
         if self.parts is None:
-            return frame
-        for name in self.parts.findings:
-            frame[name] = self.parts.findings[name].to_numpy()
-        return frame[~self.parts.removed]
+            return annotate(labels, self.judged)
+        assessed = read_assessed(read_once(labels), self.judged, source_name(labels))
+        refuse_annotated(assessed.table.column_names, labels)
+        return assessed.joined(self.parts.findings)[~self.parts.removed[assessed.place]]
 
 
 def decide_release(
@@ -237,16 +237,19 @@ def write_release(
     if found.decision.stops:
         raise Blocked(found.decision)
     judged, parts = found.judged, found.parts
-    rows = open_rows(labels, format_of(output), judged.config)
-    table = read_assessed(labels, judged)  # nobody has changed them before they were opened
-    refuse_annotated(table.column_names, labels)
-    if len(rows) != table.num_rows:
+    source = read_once(labels)
+    rows = open_rows(source, format_of(output), judged.config)
+    # Nobody has changed them before they were opened.
+    assessed = read_assessed(source, judged, source_name(labels))
+    refuse_annotated(assessed.table.column_names, labels)
+    if len(rows) != len(assessed.place):
         raise InputError(
-            f"cannot write {output}: {len(rows)} rows were found, {table.num_rows} assessed; "
+            f"cannot write {output}: {len(rows)} rows were found, {len(assessed.place)} assessed; "
             "choose an output in the other format"
         )
-    findings = findings_by_row(table, judged) if parts is None else parts.findings
-    removed = np.zeros(len(rows), dtype=bool) if parts is None else parts.removed
+    findings = findings_by_row(assessed.table, judged) if parts is None else parts.findings
+    findings = findings.iloc[assessed.place]
+    removed = np.zeros(len(rows), dtype=bool) if parts is None else parts.removed[assessed.place]
     beside = []
     if parts is not None or takes_rows_out(judged.config.policy):
         beside.append(Part(removed_path(output), rows, extra=findings, keep=removed))
@@ -256,6 +259,7 @@ def write_release(
     published = publish(
         Part(Path(output), rows, extra=findings, keep=~removed if removed.any() else None),
         *beside,
+        order=assessed.order,
         record=record,
         config=judged.config,
         source=labels,

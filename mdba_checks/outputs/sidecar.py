@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -38,7 +39,9 @@ from mdba_checks.outputs.files import check_target, whole_file
 from mdba_checks.outputs.record import parse_record, to_json
 from mdba_checks.tables import (
     BoolArray,
+    IntArray,
     Source,
+    content,
     content_hash,
     first_line,
     is_database,
@@ -140,6 +143,7 @@ def publish(
     record: Mapping[str, Any],
     config: CheckConfig,
     source: Source,
+    order: IntArray,
     force: bool = False,
     inputs: Sequence[str | Path] = (),
 ) -> Published:
@@ -158,6 +162,9 @@ def publish(
         How tables are read.
     source
         Where the rows come from; never written to, whatever `force` says.
+    order
+        The rows' order by content (see `tables.content`), when what is known of them was put
+        beside them.
     force
         Whether existing files may be replaced.
     inputs
@@ -184,7 +191,8 @@ def publish(
             "created_by": f"mdba-checks {__version__}",
             "other_files": listed,
         }
-        passport = _write_main(main, target, about, reader, whole=_is_copy(main, source))
+        expected = order if _is_copy(main, source) else None
+        passport = _write_main(main, target, about, reader, expected)
         temporary = files.enter_context(whole_file(beside, force=replace, inputs=inputs))
         temporary.write_text(to_json(passport), encoding="ascii")
         naming.take()
@@ -203,7 +211,7 @@ def _is_copy(main: Part, source: Source) -> bool:
 
 
 def _write_main(
-    main: Part, target: Path, about: Mapping[str, Any], reader: _Reader, *, whole: bool
+    main: Part, target: Path, about: Mapping[str, Any], reader: _Reader, order: IntArray | None
 ) -> dict[str, Any]:
     """Write the data set, hold it against what it should be, and return its passport."""
     form = format_of(main.path)
@@ -219,9 +227,9 @@ def _write_main(
         said = main.described(held)
         passport = _sealed({**about, "file": {**said, **asdict(reader)}})
     right = held.num_rows == len(main) and content_hash(held) == said["content_hash"]
-    if right and whole:
-        copied = held.drop_columns([] if main.extra is None else list(main.extra.columns))
-        right = content_hash(copied) == about["data"]["labels_hash"]
+    if right and order is not None:
+        copied = content(held.drop_columns([] if main.extra is None else list(main.extra.columns)))
+        right = copied.hash == about["data"]["labels_hash"] and np.array_equal(copied.order, order)
     if not right:
         raise InputError(
             f"cannot write {main.path}: the copy differs from the labels that were assessed; if "

@@ -9,7 +9,7 @@ content only; everything that cannot be used is an `InputError` with the way out
 from mdba_checks.tables.arrays import BoolArray, FloatArray, IntArray
 from mdba_checks.tables.csv_files import read_csv
 from mdba_checks.tables.database import first_line, is_database, without_secrets
-from mdba_checks.tables.hashing import content_hash, row_fingerprints
+from mdba_checks.tables.hashing import content, content_hash, row_fingerprints
 from mdba_checks.tables.kinds import Kind, kind_of
 from mdba_checks.tables.loading import Data, GoldRows, LabelRows, load
 from mdba_checks.tables.matrix import Matrix
@@ -36,6 +36,7 @@ __all__ = [
     "TextModel",
     "as_names",
     "canonical",
+    "content",
     "content_hash",
     "first_line",
     "is_database",

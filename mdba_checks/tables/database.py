@@ -11,6 +11,7 @@ from urllib.parse import quote, quote_plus
 import pyarrow as pa
 
 from mdba_checks.errors import CheckError, InputError, MissingExtraError, did_you_mean
+from mdba_checks.tables.kinds import Kind, kind_of, numbers
 from mdba_checks.tables.text import canonical
 
 if TYPE_CHECKING:
@@ -199,8 +200,10 @@ def _joined(parts: list[pa.Array]) -> pa.ChunkedArray:
         return pa.chunked_array(parts or [pa.nulls(0)])
     if len(kinds) == 1:
         return pa.chunked_array([part.cast(*kinds) for part in parts])
-    if all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds):
-        return pa.chunked_array([part.cast(pa.float64()) for part in parts])
+    if all(kind_of(kind) is Kind.NUMBER and not pa.types.is_boolean(kind) for kind in kinds):
+        # Decimals have as many digits as the part of the table that they were fetched with.
+        whole = [pa.array(numbers(pa.chunked_array([part])), from_pandas=True) for part in parts]
+        return pa.chunked_array(whole)
     return pa.chunked_array([_spelled(part.to_pylist()) for part in parts])
 
 

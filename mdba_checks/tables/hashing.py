@@ -1,15 +1,18 @@
 """Fingerprints of content: one hash for the same table in any format, and one number per row.
 
-The table's hash tells whether data is still the data a verdict speaks of, so it must not depend on
-the file format, the order of columns or the type a value happens to be stored in; it does depend
-on the order of rows. The row fingerprint gives rows an order that comes from what they hold, which
-makes results independent of the order in which they arrived.
+The table's hash tells whether data is still the data that a verdict describes. It depends neither
+on the file format, nor on the order of columns or rows, nor on the type that a value happens to be
+stored in: databases have no order of rows, and 1, 1.0 and a decimal 1.00 are one value. Rows are
+put into an order that comes from what they hold (`content`) and hashed in that order.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +24,52 @@ from mdba_checks.tables.kinds import Kind, all_missing, is_vector, kind_of, numb
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
+_EXACT = 2**53  # integers up to here, and decimals of 15 digits, are told apart by a double
+_DIGITS = 15
+_BYTES = 16
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a table holds.
+
+    Attributes
+    ----------
+    hash
+        The same for the same rows in any order.
+    order
+        Where in the table the rows are, in an order that comes from what they hold. Two tables with
+        the same hash have the same row at the same place of it.
+    """
+
+    hash: str
+    order: IntArray
+
+
+def content(table: Table) -> Content:
+    """Return hash and order of a table that came from `read_table` or `open_table`.
+
+    Examples
+    --------
+    >>> one, other = pa.table({"x": [1, 2, 3]}), pa.table({"x": [3.0, 1.0, 2.0]})
+    >>> content(one).hash == content(other).hash
+    True
+    >>> one["x"].take(content(one).order) == other["x"].cast("int64").take(content(other).order)
+    True
+    """
+    names = sorted(table.column_names)
+    cells = (each for name in names for each in _cells(table, name)[1])
+    order = np.argsort(row_fingerprints(cells, table.num_rows), kind="stable")
+    total = hashlib.blake2b(digest_size=_BYTES)
+    total.update(f"rows {table.num_rows}".encode())
+    for name in names:
+        total.update(hashlib.blake2b(name.encode(), digest_size=_BYTES).digest())
+        kind, parts = _cells(table, name)
+        column = hashlib.blake2b(kind.encode(), digest_size=_BYTES)
+        for part in parts:
+            column.update(part[order].data)
+        total.update(column.digest())
+    return Content(total.hexdigest(), order)
 
 
 def content_hash(table: Table) -> str:
@@ -29,22 +78,12 @@ def content_hash(table: Table) -> str:
     Examples
     --------
     >>> whole = pa.table({"x": [1, 2], "y": ["a", None]})
-    >>> content_hash(whole) == content_hash(pa.table({"y": ["a", None], "x": [1.0, 2.0]}))
+    >>> content_hash(whole) == content_hash(pa.table({"y": [None, "a"], "x": [2.0, 1.0]}))
     True
-    >>> content_hash(whole) == content_hash(whole.slice(0, 1))
+    >>> content_hash(whole) == content_hash(pa.table({"x": [1, 2], "y": [None, "a"]}))
     False
     """
-    total = hashlib.blake2b(digest_size=16)
-    total.update(f"rows {table.num_rows}".encode())
-    for name in sorted(table.column_names):
-        total.update(hashlib.blake2b(name.encode(), digest_size=16).digest())
-        column = hashlib.blake2b(digest_size=16)
-        if is_vector(type_of(table, name)):
-            _add_vectors(column, table, name)
-        else:
-            _add(column, table.column(name))
-        total.update(column.digest())
-    return total.hexdigest()
+    return content(table).hash
 
 
 def row_fingerprints(columns: Iterable[FloatArray | IntArray], rows: int) -> IntArray:
@@ -67,62 +106,113 @@ def combined(fingerprints: IntArray, owner: IntArray, n_owners: int) -> IntArray
     return found
 
 
-def _add(digest: hashlib.blake2b, column: pa.ChunkedArray) -> None:
+def _cells(table: Table, name: str) -> tuple[str, list[IntArray]]:
+    """Return what kind of column it is, and arrays of 64-bit numbers that stand for its values."""
+    if is_vector(type_of(table, name)):
+        return "vectors", _halves(_vectors(table, name), table.num_rows)
+    column = table.column(name)
     if all_missing(column):
-        digest.update(b"missing")
-        return
-    if pa.types.is_dictionary(column.type):
+        return "missing", []
+    if pa.types.is_dictionary(column.type) and kind_of(column.type.value_type) is not Kind.TEXT:
         column = column.cast(column.type.value_type)
     kind = kind_of(column.type)
+    if kind is Kind.TEXT:
+        return "text", _distinct_values(column)
     if kind in (Kind.NUMBER, Kind.TIME):
-        digest.update(b"number")
-        values = numbers(column)
-        digest.update((values + 0.0).data)  # -0.0 becomes 0.0
-        if pa.types.is_integer(column.type) and np.abs(values).max(initial=0) >= 2**53:
-            digest.update(column.fill_null(0).to_numpy().data)
-    elif kind is Kind.TEXT:
-        digest.update(b"text")
-        _add_text(digest, column)
-    elif pa.types.is_struct(column.type):
-        digest.update(b"struct")
-        digest.update(_mask(column).data)
-        for field, part in zip(column.type, column.flatten(), strict=True):
-            digest.update(field.name.encode())
-            _add(digest, part)
-    elif pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
-        digest.update(b"list")
-        lengths = pc.fill_null(pc.list_value_length(column), -1).cast(pa.int64())
-        digest.update(lengths.to_numpy().data)
-        _add(digest, pc.list_flatten(column))
-    else:
-        digest.update(b"other")
-        for value in column.to_pylist():
-            digest.update(repr(value).encode())
+        return "number", _numbers(column)
+    return "other", _halves((_digest(_canonical(v)) for v in column.to_pylist()), len(column))
 
 
-def _add_vectors(digest: hashlib.blake2b, table: Table, name: str) -> None:
-    """Add lists of numbers block by block: they may be the largest column by far."""
-    digest.update(b"vectors")
+def _numbers(column: pa.ChunkedArray) -> list[IntArray]:
+    """Return the bits of the doubles, and what doubles leave out where that is anything."""
+    values = numbers(column) + 0.0  # -0.0 becomes 0.0
+    cells: list[IntArray] = [values.view(np.uint64)]
+    rest: IntArray | None = None
+    if pa.types.is_integer(column.type) and np.abs(values).max(initial=0) >= _EXACT:
+        rest = _beyond_doubles(column.fill_null(0).to_numpy(), np.nan_to_num(values))
+    elif pa.types.is_decimal(column.type) and column.type.precision > _DIGITS:
+        rest = _beyond_digits(column)
+    return [*cells, rest] if rest is not None and rest.any() else cells
+
+
+def _beyond_doubles(whole: IntArray, values: FloatArray) -> IntArray:
+    """Return how far integers are from the doubles next to them."""
+    kind = np.uint64 if whole.dtype == np.uint64 else np.int64
+    limit = 2.0**64 if kind is np.uint64 else 2.0**63
+    fits = values < limit
+    nearest = np.where(fits, values, 0.0).astype(kind).view(np.uint64)
+    # The limit itself does not fit; modulo 2**64 it is this.
+    nearest[~fits] = np.uint64(0 if kind is np.uint64 else 2**63)
+    rest: IntArray = whole.astype(kind).view(np.uint64) - nearest
+    return rest
+
+
+def _beyond_digits(column: pa.ChunkedArray) -> IntArray:
+    """Return a number for every decimal that is not what its double is written as."""
+    encoded = _encoded(column)
+    rests = [_rest(value) for value in encoded.dictionary.to_pylist()]
+    places = encoded.indices.fill_null(len(rests)).to_numpy(zero_copy_only=False)
+    found: IntArray = np.array([*rests, 0], dtype=np.uint64)[places]
+    return found
+
+
+def _rest(value: Decimal) -> int:
+    near = float(value)
+    if value == value.to_integral_value():
+        return int(value - int(near)) % 2**64
+    if Decimal(repr(near)) == value:
+        return 0
+    return int.from_bytes(_digest(format(value.normalize(), "f"))[:8], "little")
+
+
+def _distinct_values(column: pa.ChunkedArray) -> list[IntArray]:
+    """Return a digest of every text, made once for those that are alike."""
+    encoded = _encoded(column)
+    texts = encoded.dictionary.cast(pa.large_string()).cast(pa.large_binary()).to_pylist()
+    digests = b"".join([_digest(text) for text in texts]) + bytes(_BYTES)  # the last: missing
+    halves = np.frombuffer(digests, dtype=np.uint64).reshape(-1, 2)
+    places = encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)
+    return [np.ascontiguousarray(halves[:, half])[places] for half in (0, 1)]
+
+
+def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    encoded = pa.concat_arrays(column.unify_dictionaries().chunks)
+    return pa.DictionaryArray.from_arrays(encoded.indices.cast(pa.int64()), encoded.dictionary)
+
+
+def _vectors(table: Table, name: str) -> Iterable[bytes]:
+    """Yield a digest per list of numbers, block by block: it may be the largest column by far."""
     for block in blocks(table, [name]):
         column = block.column(0).combine_chunks()
-        lengths = pc.fill_null(pc.list_value_length(column), -1).cast(pa.int64())
-        digest.update(lengths.to_numpy(zero_copy_only=False).data)
-        values = numbers(pa.chunked_array([pc.list_flatten(column)]))
-        digest.update((values + 0.0).data)
+        lengths = pc.list_value_length(column).to_pylist()
+        values = numbers(pa.chunked_array([pc.list_flatten(column)])) + 0.0
+        start = 0
+        for length in lengths:
+            if length is None:
+                yield bytes(_BYTES)
+                continue
+            yield _digest(values[start : start + length].tobytes())
+            start += length
 
 
-def _add_text(digest: hashlib.blake2b, column: pa.ChunkedArray) -> None:
-    digest.update(_mask(column).data)
-    filled = column.cast(pa.large_string()).fill_null("")
-    digest.update(pc.binary_length(filled).to_numpy().data)
-    for chunk in filled.chunks:
-        _, offsets, data = chunk.buffers()
-        bounds = np.frombuffer(offsets, dtype=np.int64)[
-            chunk.offset : chunk.offset + len(chunk) + 1
-        ]
-        if data is not None and len(chunk):
-            digest.update(memoryview(data)[bounds[0] : bounds[-1]])
+def _halves(digests: Iterable[bytes], rows: int) -> list[IntArray]:
+    found = np.frombuffer(b"".join(digests), dtype=np.uint64).reshape(rows, 2)
+    return [np.ascontiguousarray(found[:, half]) for half in (0, 1)]
 
 
-def _mask(column: pa.ChunkedArray) -> IntArray:
-    return np.packbits(column.is_null().to_numpy())
+def _digest(value: str | bytes) -> bytes:
+    told = value.encode() if isinstance(value, str) else value
+    return hashlib.blake2b(told, digest_size=_BYTES).digest()
+
+
+def _canonical(value: Any) -> str:
+    """Return the text of a nested value, the same for numbers of equal value."""
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{key!r}:{_canonical(value[key])}" for key in sorted(value)) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join(map(_canonical, value)) + "]"
+    if isinstance(value, (int, float, Decimal)) and float(value) == value:
+        return repr(float(value) + 0.0)
+    return repr(value)

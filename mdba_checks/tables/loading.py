@@ -14,7 +14,7 @@ from mdba_checks.tables.blocks import Table
 from mdba_checks.tables.clusters import assign_clusters
 from mdba_checks.tables.encoding import Encoding, encode
 from mdba_checks.tables.features import choose_features
-from mdba_checks.tables.hashing import combined, content_hash, row_fingerprints
+from mdba_checks.tables.hashing import combined, content, row_fingerprints
 from mdba_checks.tables.matrix import Matrix
 from mdba_checks.tables.parquet_files import LargeParquet
 from mdba_checks.tables.reading import Source, open_table, read_table
@@ -133,6 +133,8 @@ class Data:
         What the user should know: columns left out and why, rows dropped.
     labels_hash, gold_hash
         Fingerprints of the two input tables (see `tables.hashing`).
+    labels_order
+        Where the rows of the labels table are, in an order that comes from what they hold.
     n_label_rows
         Rows of the labels table as it was read, dropped ones included.
     n_dropped
@@ -156,6 +158,7 @@ class Data:
     messages: tuple[str, ...]
     labels_hash: str
     gold_hash: str
+    labels_order: IntArray
     n_label_rows: int
     n_dropped: int
     reference: str | None = None
@@ -206,7 +209,7 @@ def load(
     tables = [open_table(labels, **how), read_table(gold, **how)]
     # What does not fit into memory as a table does not fit as arrays either.
     keep = on_disk if isinstance(tables[0], LargeParquet) else np.ascontiguousarray
-    hashes = [content_hash(table) for table in tables]
+    held = [content(table) for table in tables]
     roles = find_roles(tables[0], tables[1], config)
     columns = roles.columns
     kept, messages = _drop_incomplete(tables, roles, config)
@@ -295,8 +298,9 @@ def load(
         tree_types=encoded.tree_types,
         encoding=encoded.encoding,
         messages=tuple(messages),
-        labels_hash=hashes[0],
-        gold_hash=hashes[1],
+        labels_hash=held[0].hash,
+        gold_hash=held[1].hash,
+        labels_order=held[0].order,
         n_label_rows=n_label_rows,
         n_dropped=n_dropped,
         reference=reference,

@@ -136,16 +136,21 @@ class TestCorrectedLabels:
         assert NO_MODELS.format("selection_rate") in published.record["messages"]
 
 
+def test_rows_in_another_order_get_the_findings_of_their_own(checked):
+    turned = checked.labels.sample(frac=1, random_state=3)
+    found = annotate(turned, checked.assessment)
+    pd.testing.assert_frame_equal(found[turned.columns], turned)
+    pd.testing.assert_frame_equal(
+        found.sort_index(), annotate(checked.labels, checked.assessment), check_exact=True
+    )
+
+
 class TestRefusals:
     def test_other_labels_than_those_assessed_are_refused(self, checked):
         changed = checked.labels.copy()
         changed.loc[5, "label"] = 1 - changed.loc[5, "label"]
         with pytest.raises(InputError, match="does not hold the labels that were assessed"):
             annotate(changed, checked.assessment)
-
-    def test_the_same_rows_in_another_order_are_refused(self, checked):
-        with pytest.raises(InputError, match="does not hold the labels"):
-            annotate(checked.labels.iloc[::-1], checked.assessment)
 
     @pytest.mark.parametrize("column", ADDED_COLUMNS)
     def test_a_column_of_ours_in_the_input_is_refused(self, column, quick):

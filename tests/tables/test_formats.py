@@ -19,7 +19,7 @@ import sqlalchemy
 
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
-from mdba_checks.tables import content_hash, load, read_table, source_name
+from mdba_checks.tables import load, read_table, source_name
 
 CONFIG = CheckConfig()
 TEXT = ["labeler", "label", "group", "gold", "item"]
@@ -141,35 +141,6 @@ def test_the_input_frames_are_not_modified(labels: pd.DataFrame, gold: pd.DataFr
     load(labels, gold, CheckConfig(drop_missing=True))
     pd.testing.assert_frame_equal(labels, before[0])
     pd.testing.assert_frame_equal(gold, before[1])
-
-
-def test_the_hash_tells_any_change_of_value_row_order_or_name(labels: pd.DataFrame) -> None:
-    def hashed(frame: pd.DataFrame) -> str:
-        return content_hash(read_table(frame, text_columns=TEXT, missing_values=[]))
-
-    changed = labels.copy()
-    changed.loc[7, "score"] += 1e-9
-    variants = [
-        labels,
-        changed,
-        labels.iloc[::-1],
-        labels.iloc[:-1],
-        labels.rename(columns={"job": "work"}),
-        labels.assign(job=labels["job"].where(labels["job"] != "cook")),
-        labels.assign(big=2**60),
-        labels.assign(big=2**60 + 1),
-        labels.assign(tags=[[1, 2]] * len(labels)),
-        labels.assign(tags=[[1], [2]] * (len(labels) // 2)),
-        labels.assign(tags=[{"a": 1}] * len(labels)),
-        labels.assign(tags=[{"a": None}] * len(labels)),
-        labels.assign(tags=[b"x"] * len(labels)),
-    ]
-    assert len({hashed(variant) for variant in variants}) == len(variants)
-
-
-def test_texts_are_told_apart_by_where_they_end() -> None:
-    one, other = pa.table({"x": ["ab", "c"]}), pa.table({"x": ["a", "bc"]})
-    assert content_hash(one) != content_hash(other)
 
 
 # --- CSV: guesses that go wrong ------------------------------------------------------------------
