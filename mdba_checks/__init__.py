@@ -17,7 +17,9 @@ __all__ = [
     "Policy",
     "Released",
     "assess",
+    "choose_gold",
     "gate",
+    "read_answers",
     "read_released",
     "release",
     "verify",
@@ -26,7 +28,15 @@ __all__ = [
 if TYPE_CHECKING:
     from mdba_checks.assessment import Assessment, assess
     from mdba_checks.config import CheckConfig, Columns, Policy
-    from mdba_checks.outputs import Blocked, Released, read_released, release, verify
+    from mdba_checks.outputs import (
+        Blocked,
+        Released,
+        choose_gold,
+        read_answers,
+        read_released,
+        release,
+        verify,
+    )
     from mdba_checks.verdict import Decision, gate
 
 _HOME = {
@@ -39,6 +49,8 @@ _HOME = {
     "gate": "verdict",
     "Blocked": "outputs",
     "Released": "outputs",
+    "choose_gold": "outputs",
+    "read_answers": "outputs",
     "read_released": "outputs",
     "release": "outputs",
     "verify": "outputs",

@@ -130,7 +130,9 @@ class Columns(_Model):
         "row of its own (labels table)",
     )
     gold_weight: ColumnName | None = Field(
-        None, description="how many items of the population a gold row stands for (gold table)"
+        None,
+        description="how many items of the population a gold row stands for (gold table); a column "
+        "named 'gold_weight' is used when this is not set",
     )
 
     @model_validator(mode="after")

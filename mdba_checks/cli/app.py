@@ -16,7 +16,18 @@ from typing import Annotated
 import typer
 
 from mdba_checks import __version__
-from mdba_checks.cli import check, demo, init, plan, rerun, simulate, trend, validate, verify
+from mdba_checks.cli import (
+    check,
+    choose,
+    demo,
+    init,
+    plan,
+    rerun,
+    simulate,
+    trend,
+    validate,
+    verify,
+)
 from mdba_checks.errors import CheckError
 
 BAD_USAGE, INTERNAL_ERROR, INTERRUPTED, READER_GONE = 2, 70, 130, 141
@@ -38,6 +49,8 @@ app.command("verify", epilog=verify.EPILOG)(verify.verify)
 app.command("rerun", epilog=rerun.EPILOG)(rerun.rerun)
 app.command("trend", epilog=trend.EPILOG)(trend.trend)
 app.command("plan", epilog=plan.EPILOG)(plan.plan)
+app.command("choose", epilog=choose.EPILOG)(choose.choose)
+app.command("answers", epilog=choose.ANSWERS_EPILOG)(choose.answers)
 
 
 def _show_version(asked: bool) -> None:

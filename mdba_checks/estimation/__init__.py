@@ -26,6 +26,7 @@ from mdba_checks.estimation.estimators import (
     estimator,
 )
 from mdba_checks.estimation.hidden import STEPS, Hidden
+from mdba_checks.estimation.items import ItemModels, describe_items
 from mdba_checks.estimation.labelers import ClassifierLearner, FittedBooster, Rows, XGBoostLearner
 from mdba_checks.estimation.lack_of_fit import LackOfFit
 from mdba_checks.estimation.rates import Pooled, Progress, estimate_rates, fit_pooled
@@ -45,6 +46,7 @@ __all__ = [
     "FittedBooster",
     "GoldEvidence",
     "Hidden",
+    "ItemModels",
     "LackOfFit",
     "Path",
     "Pooled",
@@ -53,6 +55,7 @@ __all__ = [
     "Rows",
     "Spread",
     "XGBoostLearner",
+    "describe_items",
     "estimate_rates",
     "estimator",
     "fit_crowd",

@@ -227,6 +227,12 @@ def fit_pooled(
         return _Run(data, jobs, seed, progress or _silent).fit_pooled(learner or XGBoostLearner())
 
 
+def fit_shared(data: Data, pooled: Pooled, *, jobs: int = 1, seed: int = 0) -> Shared:
+    """Fit g to the gold items, beside models that are fitted already."""
+    with threadpool_limits(limits=1, user_api="blas"):
+        return _Run(data, jobs, seed, _silent).shared_models(pooled)
+
+
 def folds_of(data: Data, seed: int) -> IntArray:
     """Return the folds of the label rows."""
     labels = data.labels

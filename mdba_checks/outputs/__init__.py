@@ -8,6 +8,15 @@ decided by `decide_release`, whoever asks.
 from mdba_checks.outputs.annotate import ADDED_COLUMNS, annotate, refuse_annotated
 from mdba_checks.outputs.copied_rows import column_names
 from mdba_checks.outputs.files import check_target, whole_file, write_whole
+from mdba_checks.outputs.gold_sheets import (
+    DEFAULT_ROUNDS,
+    Answers,
+    GoldChoice,
+    choose_gold,
+    read_answers,
+    sheet_format,
+    write_sheet,
+)
 from mdba_checks.outputs.history import History, trend
 from mdba_checks.outputs.kept import from_plain, row_arrays, to_plain
 from mdba_checks.outputs.mapping import write_mapping
@@ -26,7 +35,10 @@ from mdba_checks.outputs.sidecar import Published, Verification, check_outputs, 
 
 __all__ = [
     "ADDED_COLUMNS",
+    "DEFAULT_ROUNDS",
+    "Answers",
     "Blocked",
+    "GoldChoice",
     "History",
     "Published",
     "Quarantine",
@@ -37,17 +49,20 @@ __all__ = [
     "annotate",
     "check_outputs",
     "check_target",
+    "choose_gold",
     "column_names",
     "decide_release",
     "from_plain",
     "parse_record",
     "quarantine",
+    "read_answers",
     "read_released",
     "refuse_annotated",
     "release",
     "removed_path",
     "rerun",
     "row_arrays",
+    "sheet_format",
     "sidecar_path",
     "takes_rows_out",
     "to_json",
@@ -58,5 +73,6 @@ __all__ = [
     "whole_file",
     "write_mapping",
     "write_release",
+    "write_sheet",
     "write_whole",
 ]

@@ -16,11 +16,13 @@ from mdba_checks.tables.matrix import Matrix
 from mdba_checks.tables.origin import Origin
 from mdba_checks.tables.pseudonyms import KEY_VARIABLE, pseudonym, read_key, under_pseudonyms
 from mdba_checks.tables.reading import SUFFIXES, Source, read_source, read_table, source_name
-from mdba_checks.tables.roles import text_columns
+from mdba_checks.tables.roles import GOLD_ROUND, GOLD_WEIGHT, text_columns
 from mdba_checks.tables.text import as_names, canonical, match_name
 from mdba_checks.tables.text_models import TextModel
 
 __all__ = [
+    "GOLD_ROUND",
+    "GOLD_WEIGHT",
     "KEY_VARIABLE",
     "SUFFIXES",
     "BoolArray",

@@ -26,6 +26,7 @@ from mdba_checks.tables.roles import (
     check_groups,
     complete_rows,
     find_roles,
+    rounds_of,
     text_columns,
     weights,
 )
@@ -145,6 +146,8 @@ class Data:
         Whether an item column tells which rows are about the same thing.
     has_clusters
         Whether a cluster column tells which items of gold are alike.
+    rounds
+        In how many rounds gold was judged, and how many were planned.
     """
 
     labels: LabelRows
@@ -165,6 +168,7 @@ class Data:
     has_items: bool = False
     has_clusters: bool = False
     cohorts: tuple[str, ...] = ()
+    rounds: tuple[int, int] = (1, 1)
 
 
 def load(
@@ -215,6 +219,7 @@ def load(
     kept, messages = _drop_incomplete(tables, roles, config)
     weight = weights(tables[1], columns.gold_weight)[kept[1]]
     n_label_rows = tables[0].num_rows
+    rounds = rounds_of(tables[1])
     n_dropped = sum(table.num_rows - len(rows) for table, rows in zip(tables, kept, strict=True))
     tables = [_taken(table, rows) for table, rows in zip(tables, kept, strict=True)]
 
@@ -307,6 +312,7 @@ def load(
         has_items=roles.item is not None,
         has_clusters=columns.cluster is not None,
         cohorts=cohorts,
+        rounds=rounds,
     )
 
 

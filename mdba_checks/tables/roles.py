@@ -6,6 +6,7 @@ a value that cannot be understood stops the check, and the message says where it
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,8 +18,10 @@ from mdba_checks.errors import InputError, did_you_mean
 from mdba_checks.metrics import METRICS
 from mdba_checks.tables.arrays import FloatArray, IntArray
 from mdba_checks.tables.kinds import Kind, kind_of, numbers
-from mdba_checks.tables.text import canonical, match_name
+from mdba_checks.tables.text import as_names, canonical, match_name
 
+# Columns of gold that say by themselves how it was drawn.
+GOLD_WEIGHT, GOLD_ROUND = "gold_weight", "gold_round"
 # Beyond this the column is a measurement or a name, not a group anybody compares.
 MAX_GROUPS = 1000
 
@@ -81,6 +84,8 @@ def _item_name(config: CheckConfig) -> str:
 def find_roles(labels: pa.Table, gold: pa.Table, config: CheckConfig) -> Roles:
     """Find the columns with a role; a missing one is an error that names the nearest column."""
     columns = config.columns
+    if columns.gold_weight is None and _has_weights(gold, config):
+        columns = columns.model_copy(update={"gold_weight": GOLD_WEIGHT})
     item = _item_name(config)
     in_use = item if columns.item or item in labels.column_names else None
     cluster = columns.cluster if columns.cluster in labels.column_names else None
@@ -116,6 +121,29 @@ def find_roles(labels: pa.Table, gold: pa.Table, config: CheckConfig) -> Roles:
                 )
             taken[name] = role
     return roles
+
+
+def _has_weights(gold: pa.Table, config: CheckConfig) -> bool:
+    """Return whether gold says by itself what its rows stand for, as `mdba answers` writes it."""
+    return GOLD_WEIGHT in gold.column_names and GOLD_WEIGHT not in (config.features or ())
+
+
+def rounds_of(gold: pa.Table) -> tuple[int, int]:
+    """Return in how many rounds gold was judged, and how many were planned; (1, 1) without any."""
+    if GOLD_ROUND not in gold.column_names:
+        return 1, 1
+    values = as_names(gold.column(GOLD_ROUND)).dictionary.to_pylist()
+    found = [(value, re.fullmatch(r"([1-9]\d?) of ([1-9])", value)) for value in values]
+    for value, match in found:
+        if match is None:
+            raise InputError(
+                f"column {GOLD_ROUND!r} of gold holds {value[:40]!r}: it should be like '1 of 3', "
+                "as mdba answers writes it; rename the column if it means something else"
+            )
+    numbers = [(int(match[1]), int(match[2])) for _, match in found if match]
+    if not numbers:
+        return 1, 1
+    return max(number for number, _ in numbers), max(planned for _, planned in numbers)
 
 
 def complete_rows(

@@ -13,9 +13,11 @@ import pandas as pd
 import pytest
 import typer
 
+from mdba_checks import CheckConfig, choose_gold, read_answers
 from mdba_checks.cli import main
 from mdba_checks.cli.app import app
-from mdba_checks.simulation import simulate
+from mdba_checks.outputs import write_sheet
+from mdba_checks.simulation import Simulation, simulate
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md")])
@@ -98,10 +100,27 @@ def folder(tmp_path_factory) -> Path:
             ]
             main([*check, "--estimator", "selection_rate", "--json", month])
             Path("checks", month).write_bytes(Path(month).read_bytes())
+        _judged_sheets(made)
         released = ["--mode", "annotate", "--on-inconclusive", "annotate"]
         for name in ("kept.parquet", "kept.csv", "labels.checked.parquet"):
             assert main([*check, *released, "--output", name]) == 0
     return place
+
+
+def _judged_sheets(made: Simulation) -> None:
+    """Write sheets of two rounds with their answers, by two experts, and other items."""
+    config = CheckConfig.from_yaml("mdba.yaml")
+    right = made.answers.assign(item=made.answers["item"].astype(str)).set_index("item")["gold"]
+    sheets: list[pd.DataFrame] = []
+    for _ in range(2):
+        sheet = choose_gold("labels.csv", 40, judged=sheets, config=config).sheet
+        sheets.append(sheet.assign(gold=right[sheet["item"]].to_numpy()))
+    for name, sheet in (("to_judge", sheets[0]), ("round2", sheets[1])):
+        sheet.to_csv(f"{name}.csv", index=False)
+    for name in ("ann.xlsx", "bob.xlsx"):
+        write_sheet(sheets[0], name, config=config)
+    read_answers(sheets, config=config).gold.to_csv("judged.csv", index=False)
+    pd.read_csv("labels.csv").tail(100).to_csv("archive.csv", index=False)
 
 
 def _renamed(table: pd.DataFrame) -> pd.DataFrame:
@@ -136,9 +155,15 @@ def test_a_documented_command_runs(command, folder, monkeypatch, capsys):
     if arguments[0] == "simulate":  # as large as users want it; here its size is not the point
         arguments += ["--items", "2000", "--labelers", "3", "--gold-per-group", "50"]
         arguments[1] = "simulated"
-    if arguments[0] in ("check", "plan") and "--config" not in arguments:
+    if arguments[0] == "choose":  # the sheets that are read later have answers
+        place = arguments.index("--output") + 1
+        arguments[place] = f"new-{arguments[place]}"
+    if arguments[0] in ("check", "plan", "choose") and "--config" not in arguments:
         arguments += ["--jobs", "1"]
-    if arguments[0] in ("check", "plan", "simulate", "trend") and "--force" not in arguments:
+    if (
+        arguments[0] in ("check", "plan", "simulate", "trend", "choose", "answers")
+        and "--force" not in arguments
+    ):
         arguments.append("--force")  # several commands write a file of the same name
     monkeypatch.chdir(folder)
     code = main(arguments)

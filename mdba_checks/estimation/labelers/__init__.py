@@ -10,7 +10,12 @@ from mdba_checks.estimation.labelers.learners import (
     Learner,
     XGBoostLearner,
 )
-from mdba_checks.estimation.labelers.models import LabelerModels, fit_models, over_folds
+from mdba_checks.estimation.labelers.models import (
+    LabelerModels,
+    fit_models,
+    over_folds,
+    predict_items,
+)
 from mdba_checks.estimation.labelers.pool import Items, Known, MapFolds, Pool, fit_pool, know
 from mdba_checks.estimation.labelers.rows import Rows
 
@@ -34,6 +39,7 @@ __all__ = [
     "know",
     "one_batch",
     "over_folds",
+    "predict_items",
     "scramble",
     "without_lapses",
 ]

@@ -58,6 +58,29 @@ def fit_models(
     )
 
 
+def predict_items(rows: Rows, items: Items, fold: IntArray, pool: Pool, known: Known) -> FloatArray:
+    """Return f of all labelers in `rows` on items, (labelers, items).
+
+    `fold` says which models may speak about each item: for an item that was labeled, those that
+    did not see it.
+    """
+    weights = fit_own_stacks(
+        known.logits, rows.labeler, rows.group, rows.decision, rows.fold, pool.stack
+    )
+    codes = np.unique(rows.labeler)
+    kept = np.searchsorted(known.own.labelers, codes)
+    predicted = np.empty((len(codes), len(fold)))
+    for number in range(N_FOLDS):
+        here = np.flatnonzero(fold == number)
+        if len(here):
+            some = Items(items.group[here], items.linear[here], items.trees[here])
+            logits = pool.model_logits(
+                number, some, known.own.coef[number][:, kept], known.own.rate[number][kept]
+            )
+            predicted[:, here] = expit(stacked(weights[number][:, some.group], logits))
+    return predicted
+
+
 def over_folds(by_fold: FloatArray, gold_fold: IntArray) -> FloatArray:
     """Average (folds, …, gold items) over the folds that may speak about each gold item."""
     result: FloatArray = by_fold.mean(axis=0)

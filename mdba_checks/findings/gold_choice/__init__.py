@@ -8,7 +8,7 @@ turns that into probabilities that are safe against a wrong worth, `draw` draws,
 from mdba_checks.findings.gold_choice.drawing import RANDOM_SHARE, Chances, chances, draw
 from mdba_checks.findings.gold_choice.families import find_families
 from mdba_checks.findings.gold_choice.rounds import MOST_ROUNDS, Look, combined_weights
-from mdba_checks.findings.gold_choice.worth import Wanted, chance_by_labels, worth_of
+from mdba_checks.findings.gold_choice.worth import Wanted, chance_of_right, worth_of
 
 __all__ = [
     "MOST_ROUNDS",
@@ -16,7 +16,7 @@ __all__ = [
     "Chances",
     "Look",
     "Wanted",
-    "chance_by_labels",
+    "chance_of_right",
     "chances",
     "combined_weights",
     "draw",

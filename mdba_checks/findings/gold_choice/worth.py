@@ -5,8 +5,7 @@ of each group, where f is the chance that the labeler says yes, g the chance tha
 ``(Y - g)²`` is ``g (1 - g)`` on average. Its root, added up over comparisons, is an item's worth:
 drawing in proportion to it makes the sum of the variances smallest.
 
-Before there is any gold, labelers stand in for g: where they disagree, or where what they agree on
-changes from no to yes, the right answer is least known.
+Before there is gold, and while there is little, labelers stand in for g (`chance_of_right`).
 """
 
 from __future__ import annotations
@@ -14,14 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit
 
 from mdba_checks.tables import FloatArray, IntArray
 
-# A model that is certain is not believed beyond this: some answer would come as a surprise.
-_LEAST_CHANCE = 0.02
-# Logits of labelers are taken for less than they say: what they agree on need not be right.
-_DOUBT = 2.0
+# A model that is certain is not believed beyond this. Not more: most items are certain, and all of
+# them together must not outweigh the few that are open.
+_LEAST_CHANCE = 0.001
+_GOLD_COUNT = 200.0  # gold items from which on g is believed more than the labelers' mean
 
 
 @dataclass(frozen=True)
@@ -69,24 +67,35 @@ def worth_of(wanted: Wanted, g: FloatArray, group: IntArray) -> FloatArray:
     return worth
 
 
-def chance_by_labels(f: FloatArray, scores: FloatArray) -> FloatArray:
-    """Return what stands in for g before there is gold, (items,).
+def chance_of_right(f: FloatArray, g: FloatArray | None, n_gold: int) -> FloatArray:
+    """Return the chance that yes is right, as far as it is known before items are judged, (items,).
+
+    Where labelers disagree, or where what they agree on changes from no to yes, the mean of their
+    chances is near one half. With few gold items that says more about which answers are open than a
+    g that was fitted to them; the more gold there is, the more g counts.
 
     Parameters
     ----------
     f
         (labelers, items): chance of a yes.
-    scores
-        (items, scores): logits by which all labelers together judge, in several ways.
+    g
+        (items,): the chance that yes is right, as fitted to gold; None before there is any.
+    n_gold
+        How many gold items g was fitted to.
 
     Examples
     --------
-    Two labelers who agree, and two who do not:
+    Two labelers who agree about the first item and not about the second:
 
-    >>> f, scores = np.array([[0.9, 0.9], [0.9, 0.1]]), np.array([[4.0], [0.0]])
-    >>> chance_by_labels(f, scores).round(2)
-    array([0.89, 0.5 ])
+    >>> f = np.array([[0.9, 0.9], [0.9, 0.1]])
+    >>> chance_of_right(f, None, 0)
+    array([0.9, 0.5])
+    >>> chance_of_right(f, np.array([0.9, 0.9]), 200)
+    array([0.9, 0.7])
     """
-    together = expit(scores / _DOUBT).mean(axis=1)
-    chance: FloatArray = (f.mean(axis=0) + together) / 2
-    return chance
+    by_labels: FloatArray = f.mean(axis=0)
+    if g is None:
+        return by_labels
+    share = n_gold / (n_gold + _GOLD_COUNT)
+    mixed: FloatArray = share * g + (1 - share) * by_labels
+    return mixed
