@@ -60,9 +60,10 @@ bench-speed: $(VENV)/.all ## measure time and memory
 bench-text: $(VENV)/.all ## measure time and memory of reading a million texts
 	$(BIN)/python -m benchmarks.text $(ARGS)
 
-schema: $(VENV)/.base ## renew docs/mdba.schema.json after a change of the configuration
+schema: $(VENV)/.base ## renew docs/mdba.schema.json and docs/settings.md after a change of the configuration
 	$(BIN)/python -c 'import json; from mdba_checks.config import CheckConfig as C; print(json.dumps(C.model_json_schema(), indent=2, ensure_ascii=False))' > docs/mdba.schema.json.new
 	mv docs/mdba.schema.json.new docs/mdba.schema.json
+	$(BIN)/python tests/test_settings.py
 
 # A fresh resolution in a folder of its own; the comment lines at the top are kept.
 constraints: $(VENV)/.python ## renew constraints.txt with the newest versions that fit together

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated
 
 import typer
 
 from mdba_checks.cli.check import file_of, read_settings
 from mdba_checks.cli.options import (
+    ConfigFile,
     Debug,
+    Flags,
     Force,
     Quiet,
-    column,
     examples,
-    method,
-    policy,
+    with_options,
 )
 
 EPILOG = examples(
@@ -32,7 +34,47 @@ ANSWERS_EPILOG = examples(
     "mdba answers to_judge.csv round2.csv --gold gold.csv --output judged.csv",
 )
 
+_ASKED = {
+    *(f"columns.{role}" for role in ("labeler", "label", "group", "gold", "item")),
+    *("features", "positive", "reference", "metric", "jobs", "seed", "policy.max_gap"),
+}
+_IN_SHEETS = {"columns.group", "columns.gold", "columns.item"}
 
+
+@dataclass(frozen=True)
+class Wish:
+    """What to choose from, and how many."""
+
+    n: Annotated[int, typer.Option("--n", metavar="N", help="How many items to judge.")] = 200
+    items: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Items to choose from, with the columns of LABELS. Default: the labeled items.",
+        ),
+    ] = None
+    gold: Annotated[
+        str | None,
+        typer.Option(metavar="GOLD", help="Items that were judged before, as for mdba check."),
+    ] = None
+    judged: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE",
+            help="A sheet of an earlier round with its answers; may be given several times.",
+        ),
+    ] = None
+    rounds: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            help="After how many rounds, at most, you mean to look at the result, 1 to 5; said in "
+            "the first round.",
+        ),
+    ] = 3
+
+
+@with_options(only=lambda each: each.key in _ASKED)
 def choose(
     labels: Annotated[
         str,
@@ -48,62 +90,9 @@ def choose(
             show_default=False,
         ),
     ],
-    n: Annotated[int, typer.Option("--n", metavar="N", help="How many items to judge.")] = 200,
-    items: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Items to choose from, with the columns of LABELS. Default: the labeled items.",
-        ),
-    ] = None,
-    gold: Annotated[
-        str | None,
-        typer.Option(metavar="GOLD", help="Items that were judged before, as for mdba check."),
-    ] = None,
-    judged: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FILE",
-            help="A sheet of an earlier round with its answers; may be given several times.",
-        ),
-    ] = None,
-    rounds: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            help="After how many rounds, at most, you mean to look at the result, 1 to 5; said in "
-            "the first round.",
-        ),
-    ] = 3,
-    config: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Settings in YAML; the flags below override it."),
-    ] = None,
-    labeler: Annotated[str | None, column("--labeler", "Who decided.")] = None,
-    label: Annotated[str | None, column("--label", "What they decided.")] = None,
-    group: Annotated[str | None, column("--group", "The group decided about.")] = None,
-    gold_label: Annotated[
-        str | None, column("--gold-label", "The column for the answers. Default: gold.")
-    ] = None,
-    item: Annotated[str | None, column("--item", "What was decided on. Default: item.")] = None,
-    features: Annotated[
-        str | None, column("--features", "Columns that a decision may depend on.", "A,B,C")
-    ] = None,
-    positive: Annotated[
-        str | None, column("--positive", "The label that means yes.", "VALUE")
-    ] = None,
-    reference: Annotated[
-        str | None, method("--reference", "VALUE", "The group that others are compared with.")
-    ] = None,
-    metric: Annotated[
-        str | None, method("--metric", "NAME", "The rate that is compared. Default: tpr.")
-    ] = None,
-    jobs: Annotated[int | None, method("--jobs", "N", "Parallel workers.")] = None,
-    seed: Annotated[int | None, method("--seed", "N", "Same seed, same items.")] = None,
-    max_gap: Annotated[
-        float | None,
-        policy("--max-gap", "GAP", "The largest tolerated difference, 0 to 1. Default: 0.1."),
-    ] = None,
+    wish: Wish = Wish(),  # noqa: B008  frozen
+    config: ConfigFile = None,
+    flags: Flags = MappingProxyType({}),
     force: Force = False,
     quiet: Quiet = False,
     debug: Debug = False,  # noqa: ARG001
@@ -117,24 +106,9 @@ def choose(
     from mdba_checks.cli.terminal import screen
     from mdba_checks.outputs import check_target
 
-    settings = read_settings(
-        config,
-        {
-            "columns.labeler": labeler,
-            "columns.label": label,
-            "columns.group": group,
-            "columns.gold": gold_label,
-            "columns.item": item,
-            "features": tuple(features.split(",")) if features else None,
-            "positive": positive,
-            "reference": reference,
-            "metric": metric,
-            "jobs": jobs,
-            "seed": seed,
-            "policy.max_gap": max_gap,
-        },
-    )
-    sources = [labels, *(each for each in (items, gold) if each), *(judged or [])]
+    settings = read_settings(config, flags)
+    items, gold, judged = wish.items, wish.gold, wish.judged or []
+    sources = [labels, *(each for each in (items, gold) if each), *judged]
     inputs = [*map(file_of, sources), *([Path(config)] if config else [])]
     check_target(output, force=force, inputs=inputs)
 
@@ -142,7 +116,13 @@ def choose(
 
     sheet_format(output)  # before models are fitted, not after
     chosen = choose_gold(
-        labels, n, items=items, gold=gold, judged=judged or (), config=settings, rounds=rounds
+        labels,
+        wish.n,
+        items=items,
+        gold=gold,
+        judged=judged,
+        config=settings,
+        rounds=wish.rounds,
     )
     write_sheet(chosen.sheet, output, config=settings, force=force, inputs=inputs)
     if not quiet:
@@ -150,11 +130,12 @@ def choose(
         for sentence in chosen.summary:
             shown.write(sentence, bullet="- ")
         shown.write(f"wrote {output}: fill in column {settings.columns.gold!r}", bullet="- ")
-        sheets = shlex.join([*(judged or []), output])
+        sheets = shlex.join([*judged, output])
         shown.write(f"Next: mdba answers {sheets} --output judged.csv")
     return 0
 
 
+@with_options(only=lambda each: each.key in _IN_SHEETS)
 def answers(
     sheets: Annotated[
         list[str],
@@ -172,15 +153,8 @@ def answers(
         str | None,
         typer.Option(metavar="GOLD", help="Items that were judged before; they are put beside."),
     ] = None,
-    config: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Settings in YAML; the flags below override it."),
-    ] = None,
-    group: Annotated[str | None, column("--group", "The group decided about.")] = None,
-    gold_label: Annotated[
-        str | None, column("--gold-label", "The column of the answers. Default: gold.")
-    ] = None,
-    item: Annotated[str | None, column("--item", "What was decided on. Default: item.")] = None,
+    config: ConfigFile = None,
+    flags: Flags = MappingProxyType({}),
     force: Force = False,
     quiet: Quiet = False,
     debug: Debug = False,  # noqa: ARG001
@@ -193,9 +167,7 @@ def answers(
     from mdba_checks.cli.terminal import screen
     from mdba_checks.outputs import check_target, read_answers, whole_file
 
-    settings = read_settings(
-        config, {"columns.group": group, "columns.gold": gold_label, "columns.item": item}
-    )
+    settings = read_settings(config, flags)
     sources = [*sheets, *([gold] if gold else [])]
     inputs = [*map(file_of, sources), *([Path(config)] if config else [])]
     check_target(output, force=force, inputs=inputs)

@@ -7,11 +7,12 @@ import sys
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mdba_checks.cli.options import Debug, Quiet, column, examples, flag
+from mdba_checks.cli.options import Debug, Flags, Quiet, examples, flag, option_name, with_options
 
 if TYPE_CHECKING:
     from mdba_checks.cli.setup import Column
@@ -27,11 +28,13 @@ _QUESTIONS = {
     "group": "The group of the person decided about (column of both)",
     "gold": "The right decision (column of gold)",
 }
-_FLAGS = {"labeler": "--labeler", "label": "--label", "group": "--group", "gold": "--gold-label"}
+_ROLES = ("labeler", "label", "group", "gold", "item")
+_ASKED = {*(f"columns.{role}" for role in _ROLES), "positive", "reference", "policy.max_gap"}
 _BINARY = {"0", "1", "true", "false"}
 _GOLD = "gold.csv"
 
 
+@with_options(only=lambda each: each.key in _ASKED)
 def init(
     labels: Annotated[
         str | None,
@@ -50,26 +53,7 @@ def init(
             help="Items whose right decision is known, in the same forms. Default: gold.csv.",
         ),
     ] = None,
-    labeler: Annotated[str | None, column("--labeler", "Who decided.")] = None,
-    label: Annotated[str | None, column("--label", "What they decided.")] = None,
-    group: Annotated[str | None, column("--group", "The group decided about.")] = None,
-    gold_label: Annotated[str | None, column("--gold-label", "The right decision.")] = None,
-    item: Annotated[str | None, column("--item", "What was decided on.")] = None,
-    positive: Annotated[
-        str | None,
-        typer.Option("--positive", metavar="VALUE", help="The label that means yes."),
-    ] = None,
-    reference: Annotated[
-        str | None,
-        typer.Option(
-            "--reference",
-            metavar="VALUE",
-            help="The group that others are compared with. Default: everyone else.",
-        ),
-    ] = None,
-    max_gap: Annotated[
-        float, typer.Option("--max-gap", metavar="GAP", help="The largest tolerated difference.")
-    ] = 0.1,
+    flags: Flags = MappingProxyType({}),
     yes: Annotated[
         bool, flag("--yes", "Ask nothing and take what is suggested.", short=("-y",))
     ] = False,
@@ -98,7 +82,7 @@ def init(
     # Gold is often still to be made; a name that was not typed may stand for that.
     later = gold == _GOLD and not Path(gold).exists()
     tables = _columns_of(labels), () if later else _columns_of(gold)
-    known = {"labeler": labeler, "label": label, "group": group, "gold": gold_label, "item": item}
+    known = {role: flags[f"columns.{role}"] for role in _ROLES}
     for role, typed in known.items():
         if typed is not None:
             _must_have(typed, role, *tables)
@@ -109,6 +93,9 @@ def init(
         role: known[role] or _role(role, getattr(guessed, role), *tables, asking=asking)
         for role in _QUESTIONS
     }
+    positive, reference, max_gap = (
+        flags[key] for key in ("positive", "reference", "policy.max_gap")
+    )
     if positive is None:
         positive = _positive(roles["label"], tables[0], asking=asking)
     if reference is None and asking:
@@ -119,7 +106,7 @@ def init(
             "columns.item": guessed.item,
             "positive": positive,
             "reference": reference,
-            "policy.max_gap": max_gap,
+            **({} if max_gap is None else {"policy.max_gap": max_gap}),
         }
     )
     written = write_project(Project(labels, gold, settings), Path())
@@ -175,8 +162,8 @@ def _role(
         return name
     if guessed is None:
         raise InputError(
-            f"cannot tell which column of {where} is the {role}: give {_FLAGS[role]} "
-            f"(columns: {_shown(names)})"
+            f"cannot tell which column of {where} is the {role}: give "
+            f"{option_name(f'columns.{role}')} (columns: {_shown(names)})"
         )
     return guessed
 
@@ -184,7 +171,7 @@ def _role(
 def _must_have(name: str, role: str, labels: Sequence[Column], gold: Sequence[Column]) -> None:
     from mdba_checks.errors import InputError, did_you_mean
 
-    flag_name = _FLAGS.get(role, f"--{role}")
+    flag_name = option_name(f"columns.{role}")
     for where, table, roles in (
         ("labels", labels, ("labeler", "label", "group", "item")),
         ("gold", gold, ("gold", "group")),

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mdba_checks.cli.check import file_of, perform, read_settings
+from mdba_checks.cli.check import file_of, perform, read_settings, write_json
 from mdba_checks.cli.options import (
-    OUTPUT,
+    ConfigFile,
     Debug,
+    Flags,
     Force,
+    Gold,
+    Labels,
     Quiet,
-    column,
     examples,
     flag,
-    method,
-    policy,
+    with_options,
+    written,
 )
 
 if TYPE_CHECKING:
@@ -32,17 +36,28 @@ EPILOG = examples(
 _SHOWN = 25
 
 
-def plan(
-    labels: Annotated[
-        str, typer.Argument(metavar="LABELS", help="As for mdba check.", show_default=False)
-    ],
-    gold: Annotated[
-        str, typer.Option(metavar="GOLD", help="As for mdba check.", show_default=False)
-    ],
-    config: Annotated[
+@dataclass(frozen=True)
+class Outputs:
+    """What is written and shown."""
+
+    json_file: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Settings in YAML; the flags below override it."),
-    ] = None,
+        written(
+            "--json",
+            "Write the whole plan as JSON; - is stdout, which then holds nothing else.",
+            "FILE|-",
+        ),
+    ] = None
+    every: Annotated[bool, flag("--all", "Show all comparisons, not only the first 25.")] = False
+    force: Force = False
+    quiet: Quiet = False
+
+
+@with_options()
+def plan(
+    labels: Labels,
+    gold: Gold,
+    config: ConfigFile = None,
     half_width: Annotated[
         float | None,
         typer.Option(
@@ -57,103 +72,34 @@ def plan(
             help="Settle every comparison with this chance. Default: 0.8.",
         ),
     ] = None,
-    labeler: Annotated[str | None, column("--labeler", "Who decided.")] = None,
-    label: Annotated[str | None, column("--label", "What they decided.")] = None,
-    group: Annotated[str | None, column("--group", "The group decided about.")] = None,
-    gold_label: Annotated[str | None, column("--gold-label", "The right decision.")] = None,
-    item: Annotated[str | None, column("--item", "What was decided on.")] = None,
-    features: Annotated[
-        str | None, column("--features", "Columns that a decision may depend on.", "A,B,C")
-    ] = None,
-    positive: Annotated[
-        str | None, column("--positive", "The label that means yes.", "VALUE")
-    ] = None,
-    reference: Annotated[
-        str | None, method("--reference", "VALUE", "The group that others are compared with.")
-    ] = None,
-    metric: Annotated[
-        str | None, method("--metric", "NAME", "The rate that is compared. Default: tpr.")
-    ] = None,
-    estimator: Annotated[
-        str | None, method("--estimator", "NAME", "How it is estimated. Default: mdba_dr.")
-    ] = None,
-    confidence: Annotated[
-        float | None, method("--confidence", "SHARE", "Of the intervals. Default: 0.9.")
-    ] = None,
-    jobs: Annotated[int | None, method("--jobs", "N", "Parallel workers.")] = None,
-    seed: Annotated[int | None, method("--seed", "N", "Same seed, same numbers.")] = None,
-    max_gap: Annotated[
-        float | None,
-        policy("--max-gap", "GAP", "The largest tolerated difference, 0 to 1. Default: 0.1."),
-    ] = None,
-    correction: Annotated[
-        str | None,
-        policy(
-            "--correction", "NAME", "For testing many labelers: auto (default), holm, bh, none."
-        ),
-    ] = None,
-    json_file: Annotated[
-        str | None,
-        typer.Option(
-            "--json",
-            metavar="FILE|-",
-            help="Write the whole plan as JSON; - is stdout, which then holds nothing else.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
-    every: Annotated[bool, flag("--all", "Show all comparisons, not only the first 25.")] = False,
-    force: Force = False,
-    quiet: Quiet = False,
+    flags: Flags = MappingProxyType({}),
+    outputs: Outputs = Outputs(),  # noqa: B008  frozen
     debug: Debug = False,  # noqa: ARG001
 ) -> int:
     """Plan: how many more gold items or labels would settle what is inconclusive?
 
     Ends with 0 when there is a plan, whatever it says; 2 is bad usage or bad input.
     """
-    from mdba_checks.outputs import check_target, write_whole
+    from mdba_checks.outputs import check_target
 
-    settings = read_settings(
-        config,
-        {
-            "columns.labeler": labeler,
-            "columns.label": label,
-            "columns.group": group,
-            "columns.gold": gold_label,
-            "columns.item": item,
-            "features": tuple(features.split(",")) if features else None,
-            "positive": positive,
-            "reference": reference,
-            "metric": metric,
-            "estimator": estimator,
-            "confidence": confidence,
-            "jobs": jobs,
-            "seed": seed,
-            "policy.max_gap": max_gap,
-            "policy.correction": correction,
-        },
-    )
+    settings = read_settings(config, flags)
     inputs = [*map(file_of, (labels, gold)), *([Path(config)] if config else [])]
-    to_stdout = json_file == "-"
-    if json_file and not to_stdout:
-        check_target(json_file, force=force, inputs=inputs)
+    target, force = outputs.json_file, outputs.force
+    if target and target != "-":
+        check_target(target, force=force, inputs=inputs)
 
     from mdba_checks.findings import check_wish
 
     check_wish(half_width, power)  # before models are fitted, not after
-    assessment = perform(labels, gold, settings, quiet=quiet)
+    assessment = perform(labels, gold, settings, quiet=outputs.quiet)
     found = assessment.plan(half_width=half_width, power=power)
 
-    from mdba_checks.cli.terminal import screen, write_stdout
-    from mdba_checks.outputs import to_json
+    from mdba_checks.cli.terminal import screen
 
-    if json_file:
-        text = to_json(found.to_record())
-        if to_stdout:
-            write_stdout(text)
-        else:
-            write_whole(json_file, text, force=force, inputs=inputs)
-    if not quiet and not to_stdout:
-        show_plan(screen(), found, every=every)
+    if target:
+        write_json(found.to_record(), target, force=force, inputs=inputs)
+    if not outputs.quiet and target != "-":
+        show_plan(screen(), found, every=outputs.every)
     return 0
 
 

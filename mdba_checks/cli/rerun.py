@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mdba_checks.cli.options import Debug, Quiet, examples, method
+from mdba_checks.cli.options import Debug, Quiet, examples
 
 if TYPE_CHECKING:
     from mdba_checks.outputs import Rerun
@@ -40,7 +40,8 @@ def rerun(
         str | None, typer.Option(metavar="GOLD", help="Where the gold is now, likewise.")
     ] = None,
     jobs: Annotated[
-        int | None, method("--jobs", "N", "Parallel workers. Default: all cores.")
+        int | None,
+        typer.Option("--jobs", metavar="N", help="Parallel workers. Default: all cores."),
     ] = None,
     quiet: Quiet = False,
     debug: Debug = False,  # noqa: ARG001

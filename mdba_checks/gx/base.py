@@ -23,7 +23,7 @@ from great_expectations.expectations.expectation import BatchExpectation, Expect
 from great_expectations.expectations.model_field_types import ConditionParser
 from great_expectations.expectations.row_conditions import RowConditionType
 
-from mdba_checks.config import CheckConfig, Correction, EstimatorName, Mode, OnInconclusive
+from mdba_checks.config import CheckConfig
 from mdba_checks.errors import CheckError, SettingsError, did_you_mean
 from mdba_checks.gx.estimates import estimate
 from mdba_checks.gx.gold import check_place
@@ -31,6 +31,7 @@ from mdba_checks.gx.metric import METRIC, LabelsAndGold
 from mdba_checks.gx.rendering import GapRenderers
 from mdba_checks.metrics import MetricName
 from mdba_checks.outputs import decide_release
+from mdba_checks.settings import Setting, settings
 
 # `dict` is also the name of a method below.
 Values: TypeAlias = dict[str, Any]
@@ -39,33 +40,21 @@ Parameter: TypeAlias = dict[str, Any]
 
 _DEFAULT = CheckConfig()
 
-# Field of the expectation: key of the configuration.
-CONFIG_KEYS = {
-    "labeler_column": "columns.labeler",
-    "label_column": "columns.label",
-    "group_column": "columns.group",
-    "gold_column": "columns.gold",
-    "gold_weight_column": "columns.gold_weight",
-    "item_column": "columns.item",
-    "features": "features",
-    "reference_group": "reference",
-    "positive_label": "positive",
-    "max_gap": "policy.max_gap",
-    "margin": "policy.margin",
-    "max_gap_overall": "policy.max_gap_overall",
-    "max_undecided": "policy.max_undecided",
-    "mode": "policy.mode",
-    "confidence": "confidence",
-    "estimator": "estimator",
-    "correction": "policy.correction",
-    "decide_on": "policy.decide_on",
-    "on_inconclusive": "policy.on_inconclusive",
-    "min_gold_positives": "policy.min_gold_positives",
-    "on_serious": "policy.on_serious",
-    "drop_missing": "drop_missing",
-    "pseudonymize": "pseudonymize",
-    "seed": "seed",
+# What expectations call otherwise than the settings, and what they do not offer: what the class
+# itself says, what a check by Great Expectations has no use for, and what a suite must not choose.
+_NAMES = {"reference": "reference_group", "positive": "positive_label"}
+_NOT_OFFERED = {
+    *("metric", "c", "text_model", "missing_values", "engine", "cluster", "jobs"),
+    *("columns.text", "columns.cluster", "columns.cohort"),
+    *("policy.quarantine", "policy.on_block", "policy.approval_timeout"),
 }
+_SETTINGS = {
+    f"{each.name}_column" if each.section == "columns" else _NAMES.get(each.key, each.name): each
+    for each in settings()
+    if each.key not in _NOT_OFFERED
+}
+# Field of the expectation: key of the configuration.
+CONFIG_KEYS = {name: each.key for name, each in _SETTINGS.items()}
 RULE_FIELDS = (*CONFIG_KEYS, "gold")
 
 _PLAIN = (bool, int, float, str)
@@ -74,49 +63,37 @@ _PLAIN = (bool, int, float, str)
 _STAND_INS: Values = {"max_gap": 0.0, "gold": "-"}
 
 
-def _field(key: str, **options: Any) -> Any:
-    """Return a field that says and defaults to what the configuration says."""
-    *parents, last = key.split(".")
-    owner: Any = _DEFAULT
-    for parent in parents:
-        owner = getattr(owner, parent)
-    options.setdefault("default", getattr(owner, last))
-    return pydantic.Field(description=type(owner).model_fields[last].description, **options)
+# Strict and in this order: group 0 stays 0, "0" stays "0" and False stays False.
+_STRICT: Values = {
+    "switch": StrictBool,
+    "whole number": StrictInt,
+    "number": StrictInt | StrictFloat,
+    "text": StrictStr,
+    "texts": list[StrictStr],
+    "value": StrictBool | StrictInt | StrictStr,
+}
 
 
-class LabelerGapExpectation(GapRenderers, BatchExpectation):
+def _field(each: Setting) -> tuple[Any, Any]:
+    """Return the type and the field of a setting; what is tolerated has to be said."""
+    kind = Literal[each.choices] if each.kind == "choice" else _STRICT[each.kind]
+    default = ... if each.key == "policy.max_gap" else each.default
+    field = pydantic.Field(default=default, description=each.description)
+    return kind | Parameter | None if each.optional else kind | Parameter, field
+
+
+_FIELDS: Values = {name: _field(each) for name, each in _SETTINGS.items()}
+_RuleFields: Any = pydantic.create_model("RuleFields", **_FIELDS)
+
+
+class LabelerGapExpectation(GapRenderers, _RuleFields, BatchExpectation):  # type: ignore[misc]
     """What the expectations about a rate have in common; see those for how to use them."""
 
-    max_gap: StrictInt | StrictFloat | Parameter = _field("policy.max_gap", default=...)
     gold: StrictStr | Values = pydantic.Field(
         default=...,
         description="where the gold table is: a path, or a reference {data_source, asset, "
         "batch_definition}",
     )
-    labeler_column: StrictStr | Parameter = _field("columns.labeler")
-    label_column: StrictStr | Parameter = _field("columns.label")
-    group_column: StrictStr | Parameter = _field("columns.group")
-    gold_column: StrictStr | Parameter = _field("columns.gold")
-    gold_weight_column: StrictStr | Parameter | None = _field("columns.gold_weight")
-    item_column: StrictStr | Parameter | None = _field("columns.item")
-    features: list[StrictStr] | Parameter | None = _field("features")
-    # Strict and in this order: group 0 stays 0, "0" stays "0" and False stays False.
-    reference_group: StrictBool | StrictInt | StrictStr | Parameter | None = _field("reference")
-    positive_label: StrictBool | StrictInt | StrictStr | Parameter | None = _field("positive")
-    confidence: StrictFloat | Parameter = _field("confidence")
-    estimator: EstimatorName | Parameter = _field("estimator")
-    correction: Correction | Parameter = _field("policy.correction")
-    decide_on: Literal["confident", "estimate"] | Parameter = _field("policy.decide_on")
-    margin: StrictInt | StrictFloat | Parameter | None = _field("policy.margin")
-    max_gap_overall: StrictInt | StrictFloat | Parameter | None = _field("policy.max_gap_overall")
-    max_undecided: StrictInt | StrictFloat | Parameter = _field("policy.max_undecided")
-    mode: Mode | Parameter = _field("policy.mode")
-    on_inconclusive: OnInconclusive | Parameter | None = _field("policy.on_inconclusive")
-    min_gold_positives: StrictInt | Parameter = _field("policy.min_gold_positives")
-    on_serious: Literal["inconclusive", "report"] | Parameter = _field("policy.on_serious")
-    drop_missing: StrictBool | Parameter = _field("drop_missing")
-    pseudonymize: StrictBool | Parameter = _field("pseudonymize")
-    seed: StrictInt | Parameter = _field("seed")
     row_condition: RowConditionType = None
     condition_parser: ConditionParser | None = None
 

@@ -109,13 +109,17 @@ def test_every_flag_reaches_the_setting_it_names(mdba, files, tables):
         "--correction": ("policy.correction", "none"),
         "--decide-on": ("policy.decide_on", "estimate"),
         "--min-gold-positives": ("policy.min_gold_positives", 3),
+        "--on-serious": ("policy.on_serious", "report"),
     }
     given = [str(part) for flag, (_, value) in flags.items() for part in (flag, value)]
     given += ["--features", "education,test_score", "--drop-missing", "--pseudonymize"]
+    given += ["--c", "0.9", "--c", "1.1", "--missing-values", "-"]
     given += ["--output", str(files.folder / "out.csv"), "--json", "-"]
     run = mdba("check", files.labels, "--gold", files.gold, *given, MDBA_PSEUDONYM_KEY="secret")
     changes = dict(flags.values()) | {
         "features": ("education", "test_score"),
+        "c": (0.9, 1.1),
+        "missing_values": ("-",),
         "drop_missing": True,
         "pseudonymize": True,
     }
@@ -127,7 +131,9 @@ def test_every_flag_reaches_the_setting_it_names(mdba, files, tables):
     others = {"--gold", "--config", "--json", "--report", "--all", "--force", "--quiet", "--debug"}
     others |= {"--help", "--output", "--mapping", "--history", "--format", "--junit", "--cluster"}
     others |= {"--text", "--text-model"}  # need a column of text, and a model
-    assert options - others == {*flags, "--features", "--drop-missing", "--pseudonymize"}
+    others |= {"--cluster-column", "--gold-weight"}  # need columns that are not there
+    several = {"--features", "--c", "--missing-values"}
+    assert options - others == {*flags, *several, "--drop-missing", "--pseudonymize"}
 
 
 def test_the_defaults_in_the_help_are_those_of_the_settings(mdba):
