@@ -148,7 +148,7 @@ class _Fits:
         self, columns: FloatArray, group: IntArray, ridge: float
     ) -> tuple[Logistic, FloatArray]:
         """Return a logistic regression per group, and what it says of gold without each part."""
-        weight, correct = self.gold.weight, self.gold.correct
+        weight, correct = self.gold.weight / self.gold.weight.mean(), self.gold.correct
         centre_of_columns, scale = columns.mean(axis=0), columns.std(axis=0)
         scale[scale == 0] = 1.0
         standard = (columns - centre_of_columns) / scale
@@ -160,7 +160,7 @@ class _Fits:
         fitted = fit_rules(
             batch.gather(standard),
             correct[batch.index].astype(float),
-            batch.weight * weight[batch.index] / weight.mean(),
+            batch.weight * weight[batch.index],
             sees,
             without_lapses(centre),
             towards=centre,

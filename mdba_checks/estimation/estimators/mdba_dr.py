@@ -133,8 +133,13 @@ def _right(evidence: Evidence) -> tuple[FloatArray, FloatArray]:
     """Return what is right on every row, g where that is not known, and 1.0 where it is not."""
     right, unknown = evidence.g.astype(float), np.ones(len(evidence.g))
     if evidence.direct is not None:
-        right[evidence.direct.row] = evidence.gold.correct[evidence.direct.gold]
-        unknown[evidence.direct.row] = 0.0
+        row, answer = evidence.direct.row, evidence.gold.correct[evidence.direct.gold]
+        yes = np.bincount(row, answer, minlength=len(right))
+        times = np.bincount(row, minlength=len(right))
+        # Where experts disagree about an item, what is right stays open.
+        known = (times > 0) & ((yes == 0) | (yes == times))
+        right[known] = yes[known] > 0
+        unknown[known] = 0.0
     return right, unknown
 
 

@@ -162,8 +162,7 @@ def _lack_of_fit(measures: Measures, policy: Policy) -> Grading | None:
         return None
     limit = max(policy.max_gap, LEAST_TOLERANCE)
     with np.errstate(invalid="ignore", divide="ignore"):
-        share = measures.n_gold_positive / measures.n_gold
-        moved: FloatArray = np.nan_to_num(fit.product / share)
+        moved: FloatArray = np.nan_to_num(fit.product / measures.gold_share)
     unfit_f, unfit_g = fit.p_f < FIT_CLEAR, fit.p_g < FIT_CLEAR
     level = levels(unfit_f & unfit_g, unfit_f & unfit_g & (moved > limit))
     worst = float(moved.max(initial=0.0))

@@ -18,6 +18,7 @@ from mdba_checks.findings.diagnostics.grading import (
     concerned,
     levels,
     unsaid,
+    worth_in_words,
 )
 from mdba_checks.findings.diagnostics.measures import Measures
 from mdba_checks.findings.diagnostics.suspicions import suspicions
@@ -191,8 +192,9 @@ def _fidelity(measures: Measures) -> Grading | None:
 
 
 def _gold_positives(measures: Measures, policy: Policy) -> Grading:
-    count, least = measures.n_gold_positive, policy.min_gold_positives
-    level = levels(count < GOLD_POSITIVES_LOOK, count < least)[None]
+    count, worth = measures.n_gold_positive, measures.worth_positive
+    least = policy.min_gold_positives
+    level = levels(worth < GOLD_POSITIVES_LOOK, worth < least)[None]
     some = sorted(zip(count.tolist(), measures.groups, strict=True))[:5]
     shown = ", ".join(f"{name} {number}" for name, number in sorted((g, n) for n, g in some))
     more = " (those with fewest)" if len(count) > len(some) else ""
@@ -200,7 +202,8 @@ def _gold_positives(measures: Measures, policy: Policy) -> Grading:
     def words(_: int, column: int) -> str:
         found = f"gold has {count[column]} item{'s' if count[column] != 1 else ''} of "
         found += f"{measures.groups[column]} where {measures.right} is right"
-        if count[column] < least:
+        found += worth_in_words(int(count[column]), int(worth[column]))
+        if worth[column] < least:
             return f"{found}; at least {least} are needed (policy.min_gold_positives)"
         return f"{found}: intervals rest on few items; {GOLD_POSITIVES_LOOK} make them reliable"
 

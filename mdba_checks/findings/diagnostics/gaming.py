@@ -126,8 +126,12 @@ def _together(
     with np.errstate(invalid="ignore", divide="ignore"):
         share = (np.nan_to_num(correct) * known).sum(axis=0) / known.sum(axis=0)
         of_kind = data.gold.correct == (0 if about_no else 1)
-        n = np.bincount(data.gold.group[of_kind], minlength=correct.shape[1])
-        # What is right is known as well as that many gold items tell it.
+        group, weight = data.gold.group[of_kind], data.gold.weight[of_kind]
+        mass, squares = (
+            np.bincount(group, each, minlength=correct.shape[1]) for each in (weight, weight**2)
+        )
+        # What is right is known as well as so many gold items of equal weight tell it.
+        n = mass**2 / squares
         p_value = norm.cdf((share - 0.5) / np.sqrt(0.25 / n))
     return share, p_value
 
@@ -177,8 +181,10 @@ def _on_gold(
         return _Side(total(weight), total(weight * said), total(weight**2))
 
     chance = likely_gold[gold_item]
+    mean = np.bincount(data.gold.group, data.gold.weight) / np.bincount(data.gold.group)
+    weight = data.gold.weight / mean[data.gold.group]
     return _compare(
-        side(row, chance, chance * data.gold.weight[gold_item]),
+        side(row, chance, chance * weight[gold_item]),
         side(other, likely[other], likely[other]),
         by_item=data.has_items,
     )
@@ -211,7 +217,10 @@ def _compare(gold: _Side, other: _Side, *, by_item: bool) -> OnGold:
             for each in (part * shares[0], part * shares[1], variance)
         )
         p_value = 2 * norm.sf(abs(on_gold - elsewhere) / np.sqrt(squared))
-    enough = total >= _LEAST_ON_GOLD
+    # So many gold items of equal weight, not as many as they stand for.
+    squares = np.where(both, gold.squares, 0.0).sum(axis=-1)
+    worth = np.divide(total**2, squares, out=np.zeros_like(total), where=squares > 0)
+    enough = (total >= _LEAST_ON_GOLD) & (worth >= _LEAST_ON_GOLD)
 
     def known(values: FloatArray) -> FloatArray:
         return np.where(enough, values, np.nan)

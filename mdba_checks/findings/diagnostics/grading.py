@@ -119,6 +119,17 @@ def unsaid(_row: int, _column: int) -> str:
     return ""
 
 
+def worth_in_words(count: int, worth: int) -> str:
+    """Return what weights or families make of gold items, where that is less than their number.
+
+    Examples
+    --------
+    >>> worth_in_words(12, 4), worth_in_words(12, 12)
+    (' (worth 4 of equal weight)', '')
+    """
+    return f" (worth {worth} of equal weight)" if worth < count else ""
+
+
 def levels(look: BoolArray, serious: BoolArray) -> IntArray:
     """Return the worst level that applies."""
     return np.where(serious, SERIOUS, np.where(look, LOOK, OK))

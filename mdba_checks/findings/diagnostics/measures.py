@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits
 
 from mdba_checks.config import CheckConfig, EstimatorName
@@ -73,6 +72,10 @@ class Measures:
     n_direct: IntArray  # (labelers, groups): decisions on gold items
     n_gold: IntArray  # (groups,)
     n_gold_positive: IntArray  # (groups,), of the kind the metric is about
+    worth_positive: (
+        IntArray  # (groups,): how many even ones would say as much, by weight and family
+    )
+    gold_share: FloatArray  # (groups,): their share of the items that gold stands for
     inspection: Inspection
     fidelity: FloatArray | None  # (labelers,): out-of-fold AUC of f
     fidelity_within: FloatArray | None  # (labelers, groups): the same among items of one group
@@ -180,7 +183,9 @@ def measure(
         chosen = _chosen(data, estimation)
         gaming = look_for_gaming(data, estimation, metric, inspection.repeats)
         of_group = [gold.group == code for code in range(n_groups)]
-        fit = np.array([_auc(g[here], gold.correct[here] == 1) for here in of_group])
+        fit = np.array(
+            [_auc(g[here], gold.correct[here] == 1, gold.weight[here]) for here in of_group]
+        )
         if asked.is_doubly_robust:
             product = _product(rates, wanted)
         else:
@@ -200,6 +205,8 @@ def measure(
         n_gold_positive=np.bincount(
             gold.group[gold.correct == metric.right_code], minlength=n_groups
         ),
+        worth_positive=_worth_positive(data, metric),
+        gold_share=_gold_share(data, metric),
         inspection=inspection,
         fidelity=auc,
         fidelity_within=None if auc is None or fidelity is None else fidelity.within,
@@ -212,6 +219,30 @@ def measure(
         hidden=estimation.hidden if asked.is_doubly_robust else None,
         fit=estimation.fit if asked.is_doubly_robust else None,
     )
+
+
+def _worth_positive(data: Data, metric: Metric) -> IntArray:
+    """Return how many gold items of the kind that counts there are, as weights and families go."""
+    gold, n_groups = data.gold, len(data.groups)
+    here = np.flatnonzero(gold.correct == metric.right_code)
+    families, family = np.unique(
+        np.stack([gold.group[here], gold.cluster[here]]), axis=1, return_inverse=True
+    )
+    weight = np.bincount(family.ravel(), gold.weight[here], minlength=families.shape[1])
+    total = np.bincount(families[0], weight, minlength=n_groups)
+    squares = np.bincount(families[0], weight**2, minlength=n_groups)
+    worth = np.divide(total**2, squares, out=np.zeros(n_groups), where=squares > 0)
+    counts: IntArray = np.floor(worth + 1e-6).astype(np.int64)
+    return counts
+
+
+def _gold_share(data: Data, metric: Metric) -> FloatArray:
+    gold, n_groups = data.gold, len(data.groups)
+    counted = gold.weight * (gold.correct == metric.right_code)
+    total = np.bincount(gold.group, gold.weight, minlength=n_groups)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share: FloatArray = np.bincount(gold.group, counted, minlength=n_groups) / total
+    return share
 
 
 def _direct(data: Data) -> IntArray:
@@ -358,9 +389,12 @@ def _spread(
     return np.stack(each, axis=1)
 
 
-def _auc(score: FloatArray, positive: BoolArray) -> float:
-    n_positive, n = int(positive.sum()), len(positive)
-    if n_positive in (0, n):
+def _auc(score: FloatArray, positive: BoolArray, weight: FloatArray) -> float:
+    """Return the share of pairs, a positive and a negative, in the right order; ties count half."""
+    if positive.all() or not positive.any():
         return float("nan")
-    above = rankdata(score)[positive].sum() - n_positive * (n_positive + 1) / 2
-    return float(above / (n_positive * (n - n_positive)))
+    _, place = np.unique(score, return_inverse=True)
+    negatives = np.bincount(place, weight * ~positive)
+    below = np.cumsum(negatives) - negatives / 2
+    of_positive = weight * positive
+    return float(of_positive @ below[place] / (of_positive.sum() * negatives.sum()))

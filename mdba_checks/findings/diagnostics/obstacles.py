@@ -14,7 +14,7 @@ import numpy as np
 
 from mdba_checks.config import Policy
 from mdba_checks.findings.diagnostics.checks import grade
-from mdba_checks.findings.diagnostics.grading import SERIOUS, Grading
+from mdba_checks.findings.diagnostics.grading import SERIOUS, Grading, worth_in_words
 from mdba_checks.findings.diagnostics.measures import Measures
 from mdba_checks.tables import BoolArray, IntArray
 
@@ -104,11 +104,12 @@ def _too_little(texts: np.ndarray, measures: Measures, policy: Policy) -> None:
             nobody = measures.n_labels[:, codes].sum(axis=1) == 0
             _put(texts, nobody, column, f"has no labels for {name}")
             found = int(measures.n_gold_positive[codes].sum())
-            if measures.estimator.needs_gold_positives and found < least:
+            worth = int(measures.worth_positive[codes].sum())
+            if measures.estimator.needs_gold_positives and worth < least:
                 text = (
                     f"gold has {found} item{'s' if found != 1 else ''} of {name} where "
-                    f"{measures.right} is right; at least {least} are needed "
-                    "(policy.min_gold_positives)"
+                    f"{measures.right} is right{worth_in_words(found, worth)}; at least {least} "
+                    "are needed (policy.min_gold_positives)"
                 )
                 _put(texts, np.full(len(texts), fill_value=True), column, text)
             if measures.estimator.learns_right_answers and found == measures.n_gold[codes].sum():

@@ -249,8 +249,8 @@ def test_the_auc_of_gold_is_the_share_of_pairs_in_the_right_order(made, clean):
     from mdba_checks.findings.diagnostics.measures import _auc
 
     score, right = np.array([0.1, 0.4, 0.4, 0.8]), np.array([False, False, True, True])
-    assert _auc(score, right) == (0.5 + 3) / 4
-    assert np.isnan(_auc(score, np.ones(4, dtype=bool)))
+    assert _auc(score, right, np.ones(4)) == (0.5 + 3) / 4
+    assert np.isnan(_auc(score, np.ones(4, dtype=bool), np.ones(4)))
     assert len(data.gold) == clean._measures.n_gold.sum()
 
 
