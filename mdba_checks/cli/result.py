@@ -11,7 +11,15 @@ from mdba_checks.assessment import Assessment
 from mdba_checks.cli.table import MAX_ROWS, STYLES, labeler_table
 from mdba_checks.cli.terminal import Screen
 from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE, by_severity, meaning
-from mdba_checks.report import count, listed
+from mdba_checks.report import (
+    WHOLE,
+    count,
+    crowd_sentences,
+    listed,
+    look_first_sentence,
+    together,
+    whole_sentences,
+)
 from mdba_checks.verdict import CONSEQUENCES, Decision, Verdict
 
 EXIT_CODES: dict[Verdict, int] = {
@@ -61,6 +69,18 @@ def show_result(
     shown = gaps if every else gaps.head(MAX_ROWS)
     for line in _header(assessment, gaps):
         screen.write(line)
+    screen.write()
+    for line in whole_sentences(assessment, ascii_only=True):
+        screen.write(line)
+    of_cohorts = together(assessment)
+    of_cohorts = of_cohorts[of_cohorts["labeler"] != WHOLE]
+    if len(of_cohorts):
+        for row in labeler_table(of_cohorts, screen, limit=decision.policy.max_gap):
+            screen.console.print(row)
+    for line in crowd_sentences(assessment, ascii_only=True):
+        screen.write(line)
+    if assessment.crowd is not None and (first := look_first_sentence(assessment)):
+        screen.write(first)
     screen.write()
     for row in labeler_table(shown, screen, limit=decision.policy.max_gap, truth=truth):
         screen.console.print(row)

@@ -29,7 +29,7 @@ from great_expectations.render.renderer_configuration import (
 
 from mdba_checks.findings import INCONCLUSIVE, SEVERITY
 from mdba_checks.metrics import METRICS
-from mdba_checks.report import COLOURS, Axis, Interval, interval, percent, signed
+from mdba_checks.report import COLOURS, WHOLE, Axis, Interval, interval, percent, signed
 
 # More rows than this make a page that nobody reads; all of them are in the stored result.
 MAX_ROWS = 50
@@ -116,7 +116,9 @@ def _name(value: Any) -> str:
 # --- The table -----------------------------------------------------------------------------------
 
 
-def labeler_table(gaps: Sequence[Mapping[str, Any]], max_gap: float) -> RenderedTableContent:
+def labeler_table(
+    gaps: Sequence[Mapping[str, Any]], max_gap: float, who: str = "Labeler"
+) -> RenderedTableContent:
     """Return the labelers, worst first, each with gap, interval, finding and a bar."""
     ranked = sorted(gaps, key=lambda row: (SEVERITY.get(row["finding"], 0), -_size(row["gap"])))
     shown = ranked[:MAX_ROWS]
@@ -139,7 +141,7 @@ def labeler_table(gaps: Sequence[Mapping[str, Any]], max_gap: float) -> Rendered
     return RenderedTableContent(
         content_block_type="table",
         header_row=[
-            "Labeler",
+            who,
             "Rates",
             "Gap",
             "Interval",
@@ -246,7 +248,14 @@ class GapRenderers:
         runtime_configuration: dict[str, Any] | None = None,  # noqa: ARG003
     ) -> list[RenderedTableContent | CollapseContent] | None:
         details = details_of(result)
-        return [labeler_table(details["gaps"], details["policy"]["max_gap"])] if details else None
+        if not details:
+            return None
+        limit, overall = details["policy"]["max_gap"], details.get("overall") or []
+        whole = [{**row, "labeler": WHOLE} for row in overall]
+        cohorts = [{**row, "labeler": row["cohort"]} for row in details.get("cohorts") or []]
+        tables = [(whole, details["policy"].get("max_gap_overall") or limit, "Data set")]
+        tables += [(cohorts, limit, "Cohort"), (details["gaps"], limit, "Labeler")]
+        return [labeler_table(rows, most, who) for rows, most, who in tables if rows]
 
     @classmethod
     @renderer(renderer_type=LegacyDiagnosticRendererType.OBSERVED_VALUE)
@@ -260,8 +269,13 @@ class GapRenderers:
         if not details:
             return "--"
         worst = min(details["gaps"], key=lambda row: -abs(row["gap"] or 0))
+        overall = "; ".join(
+            f"{WHOLE}, {row['group']}: {signed(row['gap'], 3)} ({row['finding']})"
+            for row in details.get("overall") or []
+        )
         return text(
-            "$gap ($labeler, $group)\n$verdict",
+            "$overall\n$gap ($labeler, $group)\n$verdict",
+            overall=overall,
             gap=signed(worst["gap"], 3),
             labeler=str(worst["labeler"]),
             group=str(worst["group"]),

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from mdba_checks import __version__
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from mdba_checks.assessment import Assessment
     from mdba_checks.verdict import Decision
 
@@ -86,6 +88,9 @@ def to_record(assessment: Assessment, decision: Decision) -> dict[str, Any]:
         "seed": config.seed,
         "version": __version__,
         "gaps": judged.gaps.to_dict("records"),
+        "cohorts": _rows(judged.cohorts),
+        "overall": _rows(judged.overall),
+        "crowd": _rows(judged.crowd),
         "diagnostics": [asdict(each) for each in judged.diagnostics],
         "data": asdict(judged.data),
         "messages": judged.messages,
@@ -95,6 +100,10 @@ def to_record(assessment: Assessment, decision: Decision) -> dict[str, Any]:
     }
     plain: dict[str, Any] = _plain(record)
     return plain
+
+
+def _rows(table: pd.DataFrame | None) -> list[dict[Any, Any]] | None:
+    return None if table is None else table.to_dict("records")
 
 
 def to_json(record: Mapping[str, Any]) -> str:

@@ -15,14 +15,24 @@ from mdba_checks.report.formatting import count, in_a_row, interval, listed, per
 from mdba_checks.report.html import fragment, render, write_report
 from mdba_checks.report.interval import COLOURS, Axis, Interval
 from mdba_checks.report.plots import Plots, png_data_uri
+from mdba_checks.report.together import (
+    WHOLE,
+    crowd_sentences,
+    look_first,
+    look_first_sentence,
+    together,
+    whole_sentences,
+)
 
 __all__ = [
     "COLOURS",
+    "WHOLE",
     "Axis",
     "Interval",
     "Plots",
     "artifact_key",
     "count",
+    "crowd_sentences",
     "forest",
     "fragment",
     "github_annotations",
@@ -31,6 +41,8 @@ __all__ = [
     "junit",
     "labeler_rows",
     "listed",
+    "look_first",
+    "look_first_sentence",
     "percent",
     "plain",
     "plan_page",
@@ -38,7 +50,9 @@ __all__ = [
     "question",
     "render",
     "signed",
+    "together",
     "training_page",
     "verdict_page",
+    "whole_sentences",
     "write_report",
 ]

@@ -12,12 +12,15 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
+import pandas as pd
+
 from mdba_checks.assessment import Assessment
 from mdba_checks.errors import MissingExtraError, visible
 from mdba_checks.findings import INCONCLUSIVE, by_severity
 from mdba_checks.report.formatting import interval, percent, sentence, signed
 from mdba_checks.report.interval import Axis, Interval
 from mdba_checks.report.plots import png_data_uri
+from mdba_checks.report.together import WHOLE, crowd_sentences, together, whole_sentences
 from mdba_checks.report.words import headline, next_steps
 from mdba_checks.verdict import CONSEQUENCES, Decision
 
@@ -107,8 +110,11 @@ def verdict_page(
             f"**A person can decide, for {plain(waiting)} from now**: resume this run and choose "
             "release, quarantine or block. Without a decision by then, the labels are blocked."
         )
+    about_all = [*whole_sentences(assessment), *crowd_sentences(assessment)]
     plot = _plot(assessment)
     parts += [
+        "\n".join(f"**{plain(each)}**  " for each in about_all),
+        _cohorts(assessment),
         plot,
         _worst(assessment, bars=not plot),
         "## What to do next",
@@ -250,15 +256,30 @@ def _plot(assessment: Assessment) -> str:
     return f"![Gaps of the labelers; the numbers are in the table]({image})"
 
 
+def _cohorts(assessment: Assessment) -> str:
+    if assessment.cohorts is None or assessment.cohorts.empty:
+        return ""
+    rows = together(assessment)
+    return _table_of(rows[rows["labeler"] != WHOLE], assessment, bars=True, who="cohort")
+
+
 def _worst(assessment: Assessment, *, bars: bool) -> str:
     """Return the worst rows as a table, with bars made of letters where there is no plot."""
     gaps = by_severity(assessment.gaps)
     if gaps.empty:
         return ""
-    shown: list[Any] = list(gaps.head(_ROWS_ON_PAGE).itertuples(index=False))
+    table = _table_of(gaps.head(_ROWS_ON_PAGE), assessment, bars=bars)
+    rest = len(gaps) - _ROWS_ON_PAGE
+    return f"{table}\n\n{rest:,} more are in the table of labelers." if rest > 0 else table
+
+
+def _table_of(
+    gaps: pd.DataFrame, assessment: Assessment, *, bars: bool, who: str = "labeler"
+) -> str:
     limit = assessment.config.policy.max_gap
-    axis = Axis.of(gaps.head(_ROWS_ON_PAGE), limit)
-    heading = ["labeler", "group", "gap", f"{assessment.config.confidence:.0%} interval", "finding"]
+    axis = Axis.of(gaps, limit)
+    heading = [who, "group", "gap", f"{assessment.config.confidence:.0%} interval", "finding"]
+    shown: list[Any] = list(gaps.itertuples(index=False))
     rows = [
         [
             plain(row.labeler),
@@ -271,11 +292,7 @@ def _worst(assessment: Assessment, *, bars: bool) -> str:
         for row in shown
     ]
     cells: list[list[str]] = [[*heading, f"tolerated: ±{limit:g}"], ["---"] * 6, *rows]
-    lines = [f"| {' | '.join(each if bars else each[:-1])} |" for each in cells]
-    rest = len(gaps) - len(shown)
-    if rest > 0:
-        lines += ["", f"{rest:,} more are in the table of labelers."]
-    return "\n".join(lines)
+    return "\n".join(f"| {' | '.join(each if bars else each[:-1])} |" for each in cells)
 
 
 def _facts(assessment: Assessment, source: str, outputs: Mapping[str, str]) -> str:
