@@ -6,6 +6,7 @@ Every message names the thing that is wrong, the value found there, and the way 
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ MOST_SHOWN = 20  # known names in a message; a table may have thousands of colum
 _INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp", "Zs"}
 # Joiners are part of how some scripts and emoji are written.
 _JOINERS = {"\u200c", "\u200d"}
+# A path made of a URL has one slash only.
+_URL = re.compile(r"(\b[A-Za-z][\w+.-]+:/+)([^\s'\"]*)")
+_OPTIONS = re.compile("[?&;#]")
 
 
 def visible(text: object, *, keep_joiners: bool = False) -> str:
@@ -44,10 +48,41 @@ def visible(text: object, *, keep_joiners: bool = False) -> str:
     )
 
 
+def hide_secrets(text: str) -> str:
+    """Return text in which URLs show neither user nor password nor options.
+
+    Whatever is named in the wrong place ends up in a message: a URL where a file should be, too.
+
+    Examples
+    --------
+    >>> hide_secrets("no such file: 'mysql://ann:secret@host/jobs?ssl=key::labels'")
+    "no such file: 'mysql://***@host/jobs?***::labels'"
+    >>> hide_secrets("see tcp://scheduler:8786")
+    'see tcp://scheduler:8786'
+    """
+    return _URL.sub(_without_secrets, text)
+
+
+def _without_secrets(url: re.Match[str]) -> str:
+    scheme, rest = url.groups()
+    rest, colons, table = rest.rpartition("::")
+    if not colons or set(table) & set("@/"):  # the colons are part of a password
+        rest, colons, table = rest + colons + table, "", ""
+    before, at, rest = rest.rpartition("@")
+    rest, *options = _OPTIONS.split(rest, maxsplit=1)
+    host, slash, path = rest.partition("/")
+    name, colon, port = host.partition(":")
+    if colon and not before and not port.isdigit():  # what follows a colon may be a password
+        host, slash, path = f"{name}:***", "", ""
+    end = "?***" if options else ""
+    return f"{scheme}{'***@' if at else ''}{host}{slash}{path}{end}{colons}{table}"
+
+
 class CheckError(Exception):
     r"""Base of every error raised on purpose by mdba-checks; its text is one line.
 
-    Texts quote names of files and columns, which may hold a line break or what steers a terminal.
+    Texts quote names of files and columns, which may hold a line break, what steers a terminal, or
+    the password in a URL.
 
     Examples
     --------
@@ -58,7 +93,7 @@ class CheckError(Exception):
     key = "error"  # names the kind of error for programs; texts are for people and may change
 
     def __init__(self, text: str) -> None:
-        super().__init__(visible(text))
+        super().__init__(hide_secrets(visible(text)))
 
 
 class InputError(CheckError):

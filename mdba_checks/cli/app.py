@@ -28,7 +28,7 @@ from mdba_checks.cli import (
     validate,
     verify,
 )
-from mdba_checks.errors import CheckError
+from mdba_checks.errors import CheckError, hide_secrets
 
 BAD_USAGE, INTERNAL_ERROR, INTERRUPTED, READER_GONE = 2, 70, 130, 141
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
@@ -134,6 +134,6 @@ def _fail(text: str, code: int, *, debug: bool) -> int:
     if debug:
         # Errors quote values of the data, and a terminal obeys what it finds in them.
         for line in traceback.format_exc().splitlines():
-            sys.stderr.write(f"{surface.clean(line)}\n")
-    sys.stderr.write(f"mdba: {surface.clean(text)}\n")
+            sys.stderr.write(f"{surface.clean(hide_secrets(line))}\n")
+    sys.stderr.write(f"mdba: {surface.clean(hide_secrets(text))}\n")
     return code

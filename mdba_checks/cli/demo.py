@@ -72,14 +72,14 @@ def demo(
     """
     from mdba_checks.cli.check import perform, read_settings
     from mdba_checks.cli.release import send
-    from mdba_checks.cli.simulate import make_folder
     from mdba_checks.errors import InputError
+    from mdba_checks.outputs import make_folder
 
     if seed < 0:
         raise InputError(f"--seed is {seed}: give 0 or more")
     read_settings(None, {"policy.mode": mode})
     _refuse_others_files(folder)
-    make_folder(folder)
+    make_folder(folder, "make")
     truth = _write(folder, seed, mode)
     labels, gold, settings = (str(folder / n) for n in ("labels.csv", "gold.csv", "mdba.yaml"))
     assessment = perform(labels, gold, read_settings(settings, {}), quiet=False)

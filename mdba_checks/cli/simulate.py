@@ -58,9 +58,9 @@ def simulate(
     holds each one's true rates and gap.
     """
     from mdba_checks.errors import InputError, visible
-    from mdba_checks.outputs import check_target
+    from mdba_checks.outputs import check_target, make_folder
 
-    make_folder(folder)
+    make_folder(folder, "make")
     for name in FILES:
         check_target(folder / name, force=force)
     if seed < 0:
@@ -87,16 +87,6 @@ def simulate(
         )
         sys.stdout.write("".join(f"{visible(line)}\n" for line in text.splitlines()))
     return 0
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder unless it is there."""
-    from mdba_checks.errors import InputError
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the folder {folder}: {error.strerror}") from None
 
 
 def write_csv(table: pd.DataFrame, path: Path, *, force: bool) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from mdba_checks.cli.options import Debug, Quiet, examples
+from mdba_checks.cli.options import OUTPUT, Debug, Force, Quiet, examples
 
 EPILOG = examples(
     "mdba validate --suite label_bias.json --labels labels.csv --gold gold.csv",
@@ -47,7 +48,10 @@ def validate(
     gold: Annotated[
         str | None,
         typer.Option(
-            "--gold", metavar="GOLD", help="A file, for rules that leave open where gold is."
+            "--gold",
+            metavar="GOLD",
+            help="For rules that leave open where gold is: a file, or a database table as "
+            "URL::table.",
         ),
     ] = None,
     values: Annotated[
@@ -64,6 +68,35 @@ def validate(
             help="Failures below it are noted only: critical, warning, info.",
         ),
     ] = "critical",
+    json_file: Annotated[
+        str | None,
+        typer.Option(
+            "--json",
+            metavar="FILE|-",
+            help="Write what became of every rule as JSON; - is stdout, which then holds nothing "
+            "else.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    junit_file: Annotated[
+        str | None,
+        typer.Option(
+            "--junit",
+            metavar="FILE",
+            help="Write a JUnit report: one test case per rule.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    report_file: Annotated[
+        str | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="Write a page for people as one HTML file.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    force: Force = False,
     quiet: Quiet = False,
     debug: Debug = False,  # noqa: ARG001
 ) -> int:
@@ -72,8 +105,10 @@ def validate(
     Exit codes: 0 passed, 1 blocked, 2 bad usage, bad input or a rule that could not
     be checked, 3 stopped because the evidence does not decide it.
     """
-    from mdba_checks.cli.terminal import screen
+    from mdba_checks.cli.check import file_of
+    from mdba_checks.cli.terminal import screen, write_stdout
     from mdba_checks.errors import InputError, did_you_mean
+    from mdba_checks.outputs import check_target
 
     known = ("critical", "warning", "info")
     if severity not in known:
@@ -83,19 +118,37 @@ def validate(
     if schema is not None and contract is None:
         raise InputError("--schema names a table of a contract: it needs --contract")
     parameters = dict(map(_parameter, values or ()))
+    named = [each for each in (labels, gold) if each]
+    inputs = [*map(file_of, named), *map(Path, filter(None, (suite, contract)))]
+    for target in (json_file, junit_file, report_file):
+        if target and target != "-":
+            check_target(target, force=force, inputs=inputs)
 
     from mdba_checks.gx import validate as run
+    from mdba_checks.tables import is_database
 
     ended = run(
         labels,
         suite=suite,
         contract=contract,
         schema=schema,
-        gold=gold,
+        gold=gold if gold is None or is_database(gold) else Path(gold),
         parameters=parameters,
         severity=severity,  # type: ignore[arg-type]  # it is checked above
     )
-    if not quiet:
+    from mdba_checks.outputs import to_json, write_whole
+    from mdba_checks.report import rules_junit, rules_page
+
+    for target, made in (
+        (json_file, to_json),
+        (junit_file, rules_junit),
+        (report_file, rules_page),
+    ):
+        if target and target != "-":
+            write_whole(target, made(ended.record), force=force, inputs=inputs)
+    if json_file == "-":
+        write_stdout(to_json(ended.record))
+    elif not quiet:
         surface = screen()
         for line in ended.lines:
             surface.write(line)

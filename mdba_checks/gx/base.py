@@ -24,7 +24,7 @@ from great_expectations.expectations.model_field_types import ConditionParser
 from great_expectations.expectations.row_conditions import RowConditionType
 
 from mdba_checks.config import CheckConfig
-from mdba_checks.errors import CheckError, SettingsError, did_you_mean
+from mdba_checks.errors import CheckError, SettingsError, did_you_mean, hide_secrets
 from mdba_checks.gx.estimates import estimate
 from mdba_checks.gx.gold import check_place
 from mdba_checks.gx.metric import METRIC, LabelsAndGold
@@ -219,6 +219,8 @@ def _shown(value: Any) -> Any:
     """Return a value as it may be stored in a result: not a table, and nothing JSON cannot say."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
+    if isinstance(value, str):
+        return hide_secrets(value)
     if value is None or isinstance(value, _PLAIN):
         return value
     if isinstance(value, (list, tuple)) and all(isinstance(each, _PLAIN) for each in value):

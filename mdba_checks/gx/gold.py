@@ -8,6 +8,7 @@ same context, and a DataFrame is refused.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from mdba_checks.tables import read_table
 REFERENCE = ("data_source", "asset", "batch_definition")
 PARAMETER = "$PARAMETER"
 
+_URL = re.compile(r"[\w+]{2,}:/")  # a path made of a URL has one slash only
 _FORM = "{" + ", ".join(f"{key!r}: …" for key in REFERENCE) + "}"
 
 
@@ -45,7 +47,7 @@ def check_place(gold: Any) -> str | dict[str, str]:
     if isinstance(gold, os.PathLike):
         gold = os.fspath(gold)
     if isinstance(gold, str):
-        if "://" in gold:
+        if _URL.match(gold):
             msg = (
                 "gold: a URL would be stored with its password in every result; add the table as "
                 f"an asset to the context and give {_FORM}"

@@ -32,6 +32,7 @@ from mdba_checks.errors import InputError, did_you_mean
 from mdba_checks.gx.base import explain
 from mdba_checks.gx.expectations import LABELER_GAPS
 from mdba_checks.gx.fetching import one_line
+from mdba_checks.tables import is_database
 
 # The words of data contracts, and those of Great Expectations. Without one a rule is critical.
 SEVERITIES = {
@@ -188,6 +189,8 @@ def _from_folder(entry: Any, folder: Path) -> Any:
     arguments = entry.get("kwargs")
     if not isinstance(arguments, Mapping) or not isinstance(arguments.get("gold"), str):
         return entry
+    if is_database(arguments["gold"]):
+        return entry  # refused with its reason, and not as a file that is not there
     gold = str(folder / Path(arguments["gold"]).expanduser())
     return {**entry, "kwargs": {**arguments, "gold": gold}}
 

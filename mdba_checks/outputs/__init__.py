@@ -7,7 +7,7 @@ decided by `decide_release`, whoever asks.
 
 from mdba_checks.outputs.annotate import ADDED_COLUMNS, annotate, refuse_annotated
 from mdba_checks.outputs.copied_rows import column_names
-from mdba_checks.outputs.files import check_target, whole_file, write_whole
+from mdba_checks.outputs.files import check_target, make_folder, whole_file, write_whole
 from mdba_checks.outputs.gold_sheets import (
     DEFAULT_ROUNDS,
     Answers,
@@ -53,6 +53,7 @@ __all__ = [
     "column_names",
     "decide_release",
     "from_plain",
+    "make_folder",
     "parse_record",
     "quarantine",
     "read_answers",

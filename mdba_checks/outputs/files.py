@@ -230,3 +230,23 @@ def _flush_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def make_folder(folder: str | Path, what: str) -> Path:
+    """Make a folder unless it is there, and return it.
+
+    Parameters
+    ----------
+    folder
+        Where it is. A URL is refused: it would become folders that are named by its password.
+    what
+        What cannot be done without it, for the message.
+    """
+    if re.match(r"[\w+]{2,}:/", str(folder)):
+        raise InputError(f"cannot {what} {folder}: it is a URL; name a folder")
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"cannot {what} {folder}: {reason}; name a folder") from None
+    return Path(folder)

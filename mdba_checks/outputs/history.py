@@ -23,7 +23,7 @@ from scipy.stats import norm
 
 from mdba_checks.errors import InputError
 from mdba_checks.findings import adjust
-from mdba_checks.outputs.files import write_whole
+from mdba_checks.outputs.files import make_folder, write_whole
 from mdba_checks.outputs.record import to_json
 
 COLUMNS = (
@@ -72,12 +72,7 @@ class History:
                 raise InputError(
                     f"cannot keep the history in {folder}: the folder {each} is an input"
                 )
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(
-                f"cannot keep the history in {folder}: {error.strerror or error}; name a folder"
-            ) from None
+        make_folder(folder, "keep the history in")
 
     def remember(self, record: Mapping[str, Any]) -> Path:
         """Keep the record of a check; names of files sort by time.

@@ -11,7 +11,7 @@ from mdba_checks.prefect.gate import label_bias_gate
 from mdba_checks.prefect.outputs import check_output, verify_released, write_outputs
 from mdba_checks.prefect.publish import Outcome, announce, publish_verdict
 from mdba_checks.prefect.rules import RulesBrokenError, validate_rules
-from mdba_checks.prefect.training import gated_training, train_model
+from mdba_checks.prefect.training import evaluate_model, gated_training, train_model
 
 __all__ = [
     "Approval",
@@ -23,6 +23,7 @@ __all__ = [
     "check_output",
     "decide",
     "duration",
+    "evaluate_model",
     "fingerprint",
     "gated_training",
     "judged",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
 from prefect import task
@@ -36,7 +37,7 @@ def validate_rules(
     schema
         Which table of the contract.
     gold
-        Where gold is, for rules that leave it open.
+        Where gold is, for rules that leave it open: a path or ``URL::table``.
     severity
         Failures below it are only logged.
 
@@ -56,9 +57,15 @@ def validate_rules(
             use(labels, wait_for=[checked])
     """
     from mdba_checks.gx import validate
+    from mdba_checks.tables import is_database
 
     ended = validate(
-        labels, suite=suite, contract=contract, schema=schema, gold=gold, severity=severity
+        labels,
+        suite=suite,
+        contract=contract,
+        schema=schema,
+        gold=gold if gold is None or is_database(gold) else Path(gold),
+        severity=severity,
     )
     for line in ended.lines:
         log().info("%s", line)

@@ -15,6 +15,7 @@ from mdba_checks.report.formatting import count, in_a_row, interval, listed, per
 from mdba_checks.report.html import fragment, render, write_report
 from mdba_checks.report.interval import COLOURS, Axis, Interval
 from mdba_checks.report.plots import Plots, png_data_uri
+from mdba_checks.report.rules import rules_junit, rules_page
 from mdba_checks.report.together import (
     WHOLE,
     crowd_sentences,
@@ -49,6 +50,8 @@ __all__ = [
     "png_data_uri",
     "question",
     "render",
+    "rules_junit",
+    "rules_page",
     "signed",
     "together",
     "training_page",

@@ -7,7 +7,7 @@ cannot become a command: GitHub's runner obeys every line that begins with two c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 from xml.etree import ElementTree as ET
@@ -114,27 +114,35 @@ def junit(assessment: Assessment, decision: Decision) -> str:
     cases = list(_cases(assessment, decision))
     if decision.stops and not any(len(case) for case in cases):
         cases.append(_verdict_case(decision))
+    config = assessment.config
+    properties = {
+        "verdict": decision.verdict,
+        "metric": config.metric,
+        "estimator": config.estimator,
+        "max_gap": f"{decision.policy.max_gap:g}",
+        "confidence": f"{config.confidence:g}",
+    }
+    return junit_file("mdba check", cases, properties, "\n".join(decision.reasons))
+
+
+def junit_file(
+    name: str, cases: Sequence[ET.Element], properties: Mapping[str, str], said: str
+) -> str:
+    """Return test cases as the text of a JUnit file."""
     counts = {
         "tests": len(cases),
         "failures": sum(case.find("failure") is not None for case in cases),
         "errors": sum(case.find("error") is not None for case in cases),
         "skipped": sum(case.find("skipped") is not None for case in cases),
     }
-    numbers = {name: str(count) for name, count in counts.items()}
+    numbers = {key: str(count) for key, count in counts.items()}
     root = ET.Element("testsuites", numbers)
-    suite = ET.SubElement(root, "testsuite", {"name": "mdba check", **numbers})
-    properties = ET.SubElement(suite, "properties")
-    config = assessment.config
-    for name, value in {
-        "verdict": decision.verdict,
-        "metric": config.metric,
-        "estimator": config.estimator,
-        "max_gap": f"{decision.policy.max_gap:g}",
-        "confidence": f"{config.confidence:g}",
-    }.items():
-        ET.SubElement(properties, "property", {"name": name, "value": value})
+    suite = ET.SubElement(root, "testsuite", {"name": _xml(name), **numbers})
+    listed = ET.SubElement(suite, "properties")
+    for key, value in properties.items():
+        ET.SubElement(listed, "property", {"name": key, "value": _xml(value)})
     suite.extend(cases)
-    ET.SubElement(suite, "system-out").text = _xml("\n".join(decision.reasons))
+    ET.SubElement(suite, "system-out").text = _xml(said)
     ET.indent(root)
     text = ET.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
@@ -145,25 +153,27 @@ def _cases(assessment: Assessment, decision: Decision) -> Iterator[ET.Element]:
     tags = {BIASED: "failure", INCONCLUSIVE: "error" if stops else "skipped"}
     row: Any
     for row in assessment.with_policy(decision.policy).gaps.itertuples(index=False):
-        case = _case(f"{row.labeler}: {row.group} vs {row.reference}", f"mdba.{row.metric}")
+        case = junit_case(f"{row.labeler}: {row.group} vs {row.reference}", f"mdba.{row.metric}")
         if row.finding in tags:
-            _outcome(case, tags[row.finding], row.finding, str(row.reason))
+            junit_outcome(case, tags[row.finding], row.finding, str(row.reason))
         yield case
 
 
 def _verdict_case(decision: Decision) -> ET.Element:
-    case = _case("verdict", "mdba")
+    case = junit_case("verdict", "mdba")
     tag = "failure" if decision.verdict == "block" else "error"
     reasons = " ".join(decision.reasons) or "no comparison was possible"
-    _outcome(case, tag, decision.verdict, reasons)
+    junit_outcome(case, tag, decision.verdict, reasons)
     return case
 
 
-def _case(name: str, classname: str) -> ET.Element:
+def junit_case(name: str, classname: str) -> ET.Element:
+    """Return a test case, which passes as long as nothing is added to it."""
     return ET.Element("testcase", {"classname": classname, "name": _xml(name)})
 
 
-def _outcome(case: ET.Element, tag: str, kind: str, message: str) -> None:
+def junit_outcome(case: ET.Element, tag: str, kind: str, message: str) -> None:
+    """Add to a test case that it failed, was skipped or could not be run, and why."""
     told = {"message": _xml(message)}
     ET.SubElement(case, tag, told if tag == "skipped" else {**told, "type": kind})
 

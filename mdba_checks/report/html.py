@@ -105,13 +105,18 @@ def render(
             for key, name, content in shown
         ),
     )
+    return whole_page(f"{title}: {words.VERDICTS[decision.verdict].lower()}", main)
+
+
+def whole_page(title: str, main: Html) -> str:
+    """Return the text of an HTML file that loads nothing and lets nothing be loaded."""
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
         tag("meta", http_equiv="Content-Security-Policy", content=_security_policy()),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
-        tag("title", f"{title}: {words.VERDICTS[decision.verdict].lower()}"),
+        tag("title", title),
         tag("style", _asset("style.css")),
         tag("script", _asset("script.js")),
     )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import runpy
+import sqlite3
 import time
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -122,6 +124,76 @@ def test_the_command_prints_the_lines_and_returns_the_exit_code(suite, folder, c
     assert capsys.readouterr().out.startswith("labels: 0 of 1 expectations hold\nblock: expect_")
     assert command.validate(labels, suite=limited, values=["limit=0.9"], quiet=True) == 0
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "said"),
+    [
+        (
+            "expect_column_values_to_be_in_set",
+            {"column": "label", "value_set": [0]},
+            "column 'label': {yes} of {rows} values are not as expected: 1; expected value_set [0]",
+        ),
+        (
+            "expect_table_row_count_to_equal",
+            {"value": 7},
+            "found {rows}; expected value 7",
+        ),
+        (
+            "expect_column_values_to_not_be_null",
+            {"column": "empty"},
+            "column 'empty': {rows} of {rows} values are missing",
+        ),
+    ],
+)
+def test_a_core_expectation_that_fails_names_column_and_value(
+    tmp_path, made, kind, arguments, said
+):
+    path = tmp_path / "core.json"
+    entry = {"type": kind, "kwargs": arguments}
+    path.write_text(json.dumps({"name": "core", "expectations": [entry]}))
+    ended = validate(made.labels.assign(empty=None), suite=path)
+    rows, yes = len(made.labels), int(made.labels["label"].sum())
+    expected = said.format(rows=rows, yes=yes)
+    (found,) = ended.record["rules"]
+    assert (found["outcome"], found["column"]) == ("block", arguments.get("column"))
+    assert found["reason"].replace(",", "") == expected.replace(",", "")
+    assert f"block: {kind} (critical): {found['reason']}" in ended.lines
+
+
+def test_the_command_writes_what_programs_build_servers_and_people_read(
+    suite, folder, tmp_path, capsys
+):
+    labels, rules = str(folder / "labels.parquet"), str(suite())
+    files = [str(tmp_path / name) for name in ("v.json", "v.xml", "v.html")]
+    command.validate(
+        labels, suite=rules, json_file=files[0], junit_file=files[1], report_file=files[2]
+    )
+    told = json.loads(Path(files[0]).read_text())
+    (rule,) = told["rules"]
+    assert (told["suite"], told["labels"], told["verdict"]) == ("labels", labels, "block")
+    assert rule["details"]["gaps"][0]["finding"] == "biased"
+    (case,) = ET.parse(files[1]).iter("testcase")  # noqa: S314  our own file
+    assert case.find("failure").get("message") == rule["reason"]
+    page = Path(files[2]).read_text(encoding="utf-8")
+    assert "0 of 1 expectations hold" in page
+    assert "<td>L1</td>" in page
+    with pytest.raises(InputError, match=r"v\.json"):
+        command.validate(labels, suite=rules, json_file=files[0])
+    capsys.readouterr()
+    assert command.validate(labels, suite=rules, json_file="-") == 1
+    assert json.loads(capsys.readouterr().out) == told
+
+
+def test_gold_may_be_in_a_database_or_in_memory(folder, made):
+    with sqlite3.connect(folder / "jobs.db") as connection:
+        made.gold.to_sql("gold", connection, index=False)
+    asked = {"suite": READY / "label_bias.json"}
+    ended = [
+        validate(made.labels, gold=gold, **asked)
+        for gold in (folder / "gold.csv", f"sqlite:///{folder / 'jobs.db'}::gold", made.gold)
+    ]
+    assert ended[0].lines == ended[1].lines == ended[2].lines
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,278 @@
+"""A database URL with a password is shown nowhere: every command, task and expectation is tried.
+
+Wherever a table or a file can be named, a URL may stand, in the right place or in a wrong one.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from mdba_checks import CheckConfig, assess, read_released, release, verify
+from mdba_checks.cli import main
+from mdba_checks.cli.app import app
+from mdba_checks.errors import CheckError, InputError, hide_secrets
+from mdba_checks.simulation import simulate
+
+SECRET = "hunter2"  # noqa: S105  not a real one
+URLS = [
+    f"postgresql://ann:{SECRET}@localhost:1/db::labels",
+    f"postgresql+nodriver://ann:p@ss/{SECRET}@localhost/db::labels",
+    f"mysql://ann:{SECRET}",
+    f"sqlite:////nowhere/file.db?password={SECRET}::labels",
+    f"mssql+pyodbc:///?odbc_connect=PWD%3D{SECRET};UID=a@b::labels",
+]
+
+
+@pytest.fixture(scope="module")
+def made():
+    return simulate(n_items=2_000, n_labelers=2, tprs=[0.5, 0.94], gold_per_group=100, seed=1)
+
+
+@pytest.fixture
+def here(made, tmp_path, monkeypatch) -> Path:
+    """A folder with tables, a suite and a released data set, to work in."""
+    made.labels.to_csv(tmp_path / "labels.csv", index=False)
+    made.gold.to_csv(tmp_path / "gold.csv", index=False)
+    rule = {
+        "type": "expect_labeler_tpr_gap_to_be_within",
+        "kwargs": {"max_gap": 0.1, "gold": {"$PARAMETER": "gold"}},
+    }
+    suite = json.dumps({"name": "s", "expectations": [rule]})
+    (tmp_path / "suite.json").write_text(suite)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """Return all that was printed and written."""
+    captured = capsys.readouterr()
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    texts = [path.read_bytes().decode("latin-1") for path in files]
+    return "\n".join([captured.out, captured.err, *texts, *map(str, folder.rglob("*"))])
+
+
+def _is_a_name(parameter: Any) -> bool:
+    # Values go into settings as they are. Numbers cannot be URLs.
+    return parameter.metavar not in ("VALUE", "X", "N", "GAP", "SHARE", "0-1", "X,Y")
+
+
+def commands() -> dict[str, list[Any]]:
+    """Return the parameters of every command that take names: of tables, files and columns."""
+    found: Any = typer.main.get_command(app)
+    return {
+        name: [
+            each
+            for each in command.params
+            if not getattr(each, "is_flag", False) and _is_a_name(each)
+        ]
+        for name, command in found.commands.items()
+    }
+
+
+# What a command needs before it looks at anything else.
+NEEDED = {
+    "check": {"labels": "labels.csv", "gold": "gold.csv"},
+    "plan": {"labels": "labels.csv", "gold": "gold.csv"},
+    "choose": {"labels": "labels.csv", "output": "chosen.csv", "n": "10"},
+    "init": {"labels": "labels.csv", "gold": "gold.csv"},
+    "validate": {"labels": "labels.csv", "gold": "gold.csv", "suite": "suite.json"},
+    "verify": {"file": "labels.csv"},
+    "rerun": {"sidecar": "labels.csv.mdba.json"},
+    "trend": {"records": "records"},
+    "import": {"export": "labels.csv", "output": "imported.parquet"},
+}
+# They name no table, only a folder to make.
+WITHOUT_TABLES = {"demo", "simulate"}
+PLACES = [
+    (name, each.name)
+    for name, parameters in commands().items()
+    for each in parameters
+    if name not in WITHOUT_TABLES or each.name in ("output", "out", "folder")
+    if (name, each.name) != ("choose", "gold_label")  # the name of a column that it writes
+]
+
+
+def typed(command: str, name: str, url: str) -> list[str]:
+    """Return a command line in which a URL is in one place, and the rest is as it should be."""
+    line = [command]
+    values = {**NEEDED.get(command, {}), name: url}
+    for each in commands()[command]:
+        if each.name not in values:
+            continue
+        value = values[each.name]
+        if each.param_type_name == "argument":
+            line.append(value)
+        else:
+            line += [max(each.opts, key=len), f"x={value}" if each.opts == ["--set"] else value]
+    return [*line, "--debug"]
+
+
+def test_every_command_is_tried():
+    assert {name for name, _ in PLACES} == set(commands())
+    assert ("check", "gold") in PLACES
+    assert ("validate", "values") in PLACES
+
+
+@pytest.mark.parametrize(("command", "name"), PLACES)
+def test_no_command_shows_it(command, name, here, capsys):
+    code = main(typed(command, name, URLS[len(name) % 2 * 3]))
+    said = shown(here, capsys)
+    assert SECRET not in said
+    assert "internal error" not in said
+    # An output or a value that happens to be possible is no error.
+    assert code in (0, 1, 2, 3)
+
+
+@pytest.mark.parametrize("url", URLS)
+@pytest.mark.parametrize("name", ["labels", "gold"])
+def test_neither_do_the_commands_that_read_tables(name, url, here, capsys):
+    for command in ("check", "plan", "validate", "init"):
+        assert main(typed(command, name, url)) == 2
+    assert SECRET not in shown(here, capsys)
+
+
+def test_a_suite_may_hold_no_url_and_says_so_without_it(here, capsys):
+    text = Path("suite.json").read_text().replace('{"$PARAMETER": "gold"}', f'"{URLS[0]}"')
+    Path("url.json").write_text(text)
+    assert main(["validate", "--suite", "url.json", "--labels", "labels.csv"]) == 2
+    captured = capsys.readouterr()
+    assert "a URL would be stored with its password" in captured.err
+    assert SECRET not in captured.err + captured.out
+
+
+def test_gold_in_a_database_is_validated_and_its_url_shown_nowhere(here, made, capsys):
+    with sqlite3.connect(here / "jobs.db") as connection:
+        made.gold.to_sql("gold", connection, index=False)
+    secret = "31337.25"  # noqa: S105  of a kind that SQLite takes: how long to wait for a lock
+    url = f"sqlite:///jobs.db?timeout={secret}::gold"
+    command = ["validate", "--suite", "suite.json", "--labels", "labels.csv", "--debug"]
+    outputs = ["--json", "v.json", "--junit", "v.xml", "--report", "v.html"]
+    assert main([*command, "--gold", "gold.csv", "--quiet"]) == 1
+    assert main([*command, "--gold", url, *outputs]) == 1
+    from_url = json.loads(Path("v.json").read_text())
+    assert from_url["rules"][0]["details"]["verdict"] == "block"
+    assert secret not in shown(here, capsys)
+
+
+@pytest.mark.parametrize("url", URLS)
+@pytest.mark.parametrize("ask", [assess, release])
+@pytest.mark.parametrize("place", [0, 1])
+def test_python_does_not_say_it(url, ask, place, made):
+    sources: list[Any] = [made.labels, made.gold]
+    sources[place] = url
+    with pytest.raises(CheckError) as caught:
+        ask(*sources, CheckConfig())
+    assert SECRET not in f"{caught.value} {caught.value.args}"
+
+
+@pytest.mark.parametrize("url", URLS)
+@pytest.mark.parametrize("ask", [verify, read_released, CheckConfig.from_yaml])
+def test_a_url_instead_of_a_file_is_refused_without_it(url, ask):
+    with pytest.raises(InputError) as caught:
+        ask(url)
+    assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", URLS)
+def test_what_is_left_of_a_url_is_enough_to_know_which_one_it_was(url):
+    said = hide_secrets(f"cannot read {url!r} and more")
+    assert SECRET not in said
+    assert said.startswith(f"cannot read '{url.partition(':')[0]}:/")
+    assert said.endswith("and more")
+
+
+class TestInGreatExpectations:
+    @pytest.fixture(autouse=True)
+    def _needs(self):
+        pytest.importorskip("great_expectations", reason="needs mdba-checks[gx]")
+
+    @pytest.mark.parametrize("url", [*URLS, Path(URLS[0])])
+    def test_an_expectation_refuses_it(self, url):
+        from mdba_checks.gx import ExpectLabelerFprGapToBeWithin, ExpectLabelerTprGapToBeWithin
+
+        for rule in (ExpectLabelerTprGapToBeWithin, ExpectLabelerFprGapToBeWithin):
+            with pytest.raises(ValueError, match="URL") as caught:
+                rule(max_gap=0.1, gold=url)
+            assert SECRET not in str(caught.value)
+
+    def test_a_result_does_not_hold_it_where_a_parameter_brings_it_in(self, made, caplog):
+        from great_expectations import get_context
+
+        from mdba_checks.gx import ExpectLabelerTprGapToBeWithin
+
+        source = get_context(mode="ephemeral").data_sources.add_pandas("mdba")
+        asset = source.add_dataframe_asset("labels")
+        batch = asset.add_batch_definition_whole_dataframe("b").get_batch(
+            {"dataframe": made.labels}
+        )
+        rule = ExpectLabelerTprGapToBeWithin(max_gap=0.1, gold={"$PARAMETER": "gold"})
+        result = batch.validate(rule, expectation_parameters={"gold": URLS[0]})
+        assert not result.success
+        assert SECRET not in json.dumps(result.to_json_dict()) + caplog.text
+
+
+class TestInPrefect:
+    @pytest.fixture(autouse=True)
+    def _needs(self, tmp_path):
+        pytest.importorskip("prefect", reason="needs mdba-checks[prefect]")
+        from prefect.settings import PREFECT_LOCAL_STORAGE_PATH, temporary_settings
+
+        with temporary_settings({PREFECT_LOCAL_STORAGE_PATH: tmp_path / "storage"}):
+            yield
+
+    def calls(self, url: str) -> dict[str, Any]:
+        from mdba_checks import prefect
+
+        there = "labels.csv", "gold.csv"
+        prints = {"labels": "0" * 32, "gold": "0" * 32}
+        return {
+            "fingerprint": [
+                lambda: prefect.fingerprint.fn(url, there[1]),
+                lambda: prefect.fingerprint.fn(there[0], url),
+            ],
+            "assess_labels": [
+                lambda: prefect.assess_labels.fn(url, there[1], {}, prints),
+                lambda: prefect.assess_labels.fn(there[0], url, {}, prints),
+            ],
+            "check_output": [lambda: prefect.check_output(url)],
+            "validate_rules": [
+                lambda: prefect.validate_rules.fn(url, suite="suite.json", gold=there[1]),
+                lambda: prefect.validate_rules.fn(there[0], suite="suite.json", gold=url),
+                lambda: prefect.validate_rules.fn(there[0], suite=url),
+                lambda: prefect.validate_rules.fn(there[0], contract=url),
+            ],
+            "verify_released": [lambda: prefect.verify_released.fn(url)],
+            "train_model": [
+                lambda: prefect.train_model.fn(url, there[1], "raw", "m.ubj", force=False)
+            ],
+            "evaluate_model": [
+                lambda: prefect.evaluate_model.fn(url, there[1], "m.ubj"),
+            ],
+        }
+
+    def test_every_task_that_is_given_a_table_is_tried(self):
+        from prefect import Task
+
+        from mdba_checks import prefect
+
+        tasks = {name for name in prefect.__all__ if isinstance(getattr(prefect, name), Task)}
+        # They get what others found, and no table by name; `write_outputs` reads what was assessed.
+        without = {"decide", "publish_verdict", "announce", "write_outputs"}
+        assert tasks - without <= set(self.calls(URLS[0]))
+
+    @pytest.mark.parametrize("url", [URLS[0], URLS[3]])
+    def test_no_task_says_it(self, url, here, caplog, capsys):
+        caplog.set_level(logging.DEBUG)
+        for name, tries in self.calls(url).items():
+            for each in tries:
+                with pytest.raises(CheckError) as caught:
+                    each()
+                assert SECRET not in str(caught.value), name
+        assert SECRET not in caplog.text + shown(here, capsys)
