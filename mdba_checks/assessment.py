@@ -30,7 +30,10 @@ from mdba_checks.findings import (
     Gaps,
     Inspection,
     Measures,
+    Outlook,
     Plan,
+    about_rounds,
+    at_look,
     compare,
     contrasts,
     crowd_table,
@@ -41,6 +44,7 @@ from mdba_checks.findings import (
     make_plan,
     measure,
     of_cohorts,
+    outlook_of,
     with_crowds,
     with_findings,
     with_pooled,
@@ -122,6 +126,8 @@ class Assessment:
         knows labelers by their pseudonyms only.
     origin
         Where the tables were, and what else is needed to check them again.
+    rounds
+        In how many rounds gold was judged, and how many were planned; None without rounds.
     """
 
     config: CheckConfig
@@ -139,6 +145,15 @@ class Assessment:
     _cohorts: Together | None = None
     _crowds: Crowds | None = None
     origin: Origin = field(default_factory=Origin)
+    rounds: tuple[int, int] | None = None
+
+    @property
+    def confidence(self) -> float:
+        """The confidence of the intervals: more than asked for while rounds of gold are under way.
+
+        Intervals hold at all looks together with `config.confidence` (see `Look`).
+        """
+        return at_look(self.config, self.rounds).confidence
 
     @property
     def gaps(self) -> pd.DataFrame:
@@ -153,7 +168,9 @@ class Assessment:
         """
         if self._overall is None:
             return None
-        table = self._overall.table(self.config, self.config.policy.for_overall())
+        table = self._overall.table(
+            at_look(self.config, self.rounds), self.config.policy.for_overall()
+        )
         return table.drop(columns="labeler")
 
     @cached_property
@@ -161,7 +178,7 @@ class Assessment:
         """The cohorts of labels, where a cohort column is named: `gaps` with `cohort` first."""
         if self._cohorts is None:
             return None
-        table = self._cohorts.table(self.config, self.config.policy)
+        table = self._cohorts.table(at_look(self.config, self.rounds), self.config.policy)
         return table.rename(columns={"labeler": "cohort"})
 
     @cached_property
@@ -175,7 +192,7 @@ class Assessment:
         """
         if self._crowds is None:
             return None
-        limit, confidence = self.config.policy.max_gap, self.config.confidence
+        limit, confidence = self.config.policy.max_gap, self.confidence
         return crowd_table(self._crowds, self._measures, limit, confidence)
 
     @property
@@ -210,7 +227,8 @@ class Assessment:
         if policy == self.config.policy:
             return self
         config = self.config.model_copy(update={"policy": policy})
-        table = with_findings(self._table, self._numbers, self._measures, config, self._crowds)
+        asked = at_look(config, self.rounds)
+        table = with_findings(self._table, self._numbers, self._measures, asked, self._crowds)
         return replace(self, config=config, _table=table)
 
     def joint_intervals(self) -> pd.DataFrame:
@@ -219,7 +237,7 @@ class Assessment:
         They are wider than those in `gaps`; the gold items shared by all labelers are accounted
         for, so they are narrower than Bonferroni's.
         """
-        low, high = self._numbers.interval(self.config.confidence, joint=True)
+        low, high = self._numbers.interval(self.confidence, joint=True)
         ends = {"ci_low": low.ravel(), "ci_high": high.ravel()}
         return self._table[["labeler", "group", "reference", "gap"]].assign(**ends)
 
@@ -246,10 +264,15 @@ class Assessment:
             self._numbers,
             self._measures,
             policy=self.config.policy,
-            confidence=self.config.confidence,
+            confidence=self.confidence,
             half_width=half_width,
             power=power,
         )
+
+    def outlook(self, more: int = 50) -> Outlook:
+        """Return what so many more judged items would bring, and whether more can help at all."""
+        n_gold = self._measures.n_gold
+        return outlook_of(self._table, self._numbers, n_gold, self.config, self.rounds, more)
 
     @property
     def plot(self) -> Plots:
@@ -410,6 +433,7 @@ def _assessment(
     inspection: Inspection,
     pseudonyms: Mapping[str, str] | None,
 ) -> Assessment:
+    promised, config = config, at_look(config, data.rounds)
     sizes = np.bincount(data.labels.group, minlength=len(data.groups))
     reference = None if data.reference is None else data.groups.index(data.reference)
     wanted = contrasts(len(data.groups), reference, sizes)
@@ -442,9 +466,9 @@ def _assessment(
         gold_hash=data.gold_hash,
     )
     return Assessment(
-        config,
+        promised,
         summary,
-        data.messages,
+        (*data.messages, *about_rounds(promised, data.rounds)),
         _in_input_order(estimation.g, data),
         _decisions(data),
         data.labels_order,
@@ -456,6 +480,7 @@ def _assessment(
         overall,
         _together(estimation.by_cohort, data.cohorts, data.labels.cohort, data, measures, config),
         crowds,
+        rounds=data.rounds,
     )
 
 

@@ -93,6 +93,8 @@ def show_result(
     _write_list(screen, decision.reasons)
     _write_section(screen, "What leaves the gate", files)
     _write_section(screen, "What to do next", _next_steps(decision.verdict, gaps))
+    if assessment.rounds is not None:
+        _write_section(screen, "Judging more items", assessment.outlook().sentences)
     _write_section(screen, "Assumptions that need a look", _doubts(assessment))
     _write_section(screen, "About the tables", assessment.messages)
 
@@ -106,7 +108,7 @@ def _header(assessment: Assessment, gaps: pd.DataFrame) -> tuple[str, str]:
     )
     asked = (
         f"{config.metric} ({meaning(config.metric, config.estimator)}) compared with {reference}; "
-        f"estimator {config.estimator}, {config.confidence:.0%} intervals, "
+        f"estimator {config.estimator}, {assessment.confidence:.0%} intervals, "
         f"tolerated ±{config.policy.max_gap:g}"
     )
     return read, asked
@@ -122,7 +124,7 @@ def _legend(screen: Screen, assessment: Assessment) -> str:
     zone, interval = ("├─┼─┤", "━●━") if screen.draws else ("|-+-|", "=o=")
     config = assessment.config
     return (
-        f"{interval} gap and {config.confidence:.0%} interval   {zone} tolerated "
+        f"{interval} gap and {assessment.confidence:.0%} interval   {zone} tolerated "
         f"±{config.policy.max_gap:g}   rates: group / reference"
     )
 

@@ -7,6 +7,7 @@ goes wrong in one of them ends the flow before training.
 from mdba_checks.prefect.support import read_config  # first: it says what is missing  # isort: skip
 from mdba_checks.prefect.approval import Approval, ask_person, duration
 from mdba_checks.prefect.check import assess_labels, decide, fingerprint, judged
+from mdba_checks.prefect.choose import choose_items
 from mdba_checks.prefect.gate import label_bias_gate
 from mdba_checks.prefect.outputs import check_output, verify_released, write_outputs
 from mdba_checks.prefect.publish import Outcome, announce, publish_verdict
@@ -21,6 +22,7 @@ __all__ = [
     "ask_person",
     "assess_labels",
     "check_output",
+    "choose_items",
     "decide",
     "duration",
     "evaluate_model",

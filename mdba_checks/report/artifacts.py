@@ -210,7 +210,9 @@ def plan_page(assessment: Assessment) -> str:
     shown = plan.table.head(_ROWS_ON_PAGE)
     single = [f"{row.labeler}, {row.group}: {row.sentence}" for row in shown.itertuples()]
     rest = len(plan.table) - len(shown)
-    parts = ["# What would settle the open cases", _list(plan.summary)]
+    outlook = assessment.outlook()
+    summary = [*plan.summary, *(outlook.sentences[1:] if outlook.n_open else ())]
+    parts = ["# What would settle the open cases", _list(summary)]
     parts += ["## One by one", _list(single)] if single else []
     parts += [f"{rest:,} more are open."] if rest > 0 else []
     return "\n\n".join(parts) + "\n"
@@ -278,7 +280,7 @@ def _table_of(
 ) -> str:
     limit = assessment.config.policy.max_gap
     axis = Axis.of(gaps, limit)
-    heading = [who, "group", "gap", f"{assessment.config.confidence:.0%} interval", "finding"]
+    heading = [who, "group", "gap", f"{assessment.confidence:.0%} interval", "finding"]
     shown: list[Any] = list(gaps.itertuples(index=False))
     rows = [
         [

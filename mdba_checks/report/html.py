@@ -90,6 +90,7 @@ def render(
         ("gaps", "The gaps", _gaps(judged)),
         ("labelers", "The labelers", labelers_section(judged, history)),
         ("plan", "What would settle the rest", _plan(judged)),
+        ("judging", "Which items to judge next", _judging(judged)),
         ("assumptions", "What this rests on", _assumptions(judged.diagnostics)),
         ("reading", "How to read this", _reading(judged)),
         ("record", "How it was made", _record(judged, made)),
@@ -267,7 +268,7 @@ def _gaps(judged: Assessment) -> Html:
                 "p",
                 f"A gap is a labeler's {name} in one group, less that in the reference "
                 f"({explanation}). Each line is one labeler: the mark is the estimate, the bar its "
-                f"{config.confidence:.0%} interval, the grey band what is tolerated, "
+                f"{judged.confidence:.0%} interval, the grey band what is tolerated, "
                 f"±{policy.max_gap:g}.{left_out}",
             ),
             forest(gaps, max_gap=policy.max_gap),
@@ -314,6 +315,27 @@ def _plan(judged: Assessment) -> Html:
             tag("p", f"{rest:,} more are open.", class_="note") if rest else "",
         ]
     )
+
+
+def _judging(judged: Assessment) -> Html:
+    """Return what more judged items would bring; nothing where no comparison lacks evidence."""
+    outlook = judged.outlook()
+    if not outlook.n_open:
+        return Html("")
+    parts = [_list(outlook.sentences)]
+    if outlook.helps:
+        parts.append(
+            tag(
+                "p",
+                "Not every item is worth the same: ",
+                tag("code", "mdba choose LABELS --n 50 --gold GOLD --output to_judge.csv"),
+                " draws those whose answers would settle most, with the weights that make up for "
+                "the choice. ",
+                tag("code", "mdba answers"),
+                " reads the answers back.",
+            )
+        )
+    return join(parts)
 
 
 def _plan_row(row: Any, several: bool) -> Html:
@@ -391,7 +413,7 @@ def _reading(judged: Assessment) -> Html:
                     f"The rate that was compared is the {name}: {explanation}.",
                     "A gap of −0.20 means: 20 of 100 fewer in this group than in the reference.",
                     "An interval is the range of gaps that the data do not rule out.",
-                    f"About {config.confidence:.0%} of such intervals hold the true gap.",
+                    f"About {judged.confidence:.0%} of such intervals hold the true gap.",
                     _multiplicity(judged),
                     ESTIMATORS[config.estimator].description,
                 ]

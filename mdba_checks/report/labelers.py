@@ -123,7 +123,7 @@ class _Rows:
     ) -> None:
         self.metric = METRICS[assessment.config.metric]
         self.rate_name, self.rate_counts = rate(assessment.config)
-        self.confidence = assessment.config.confidence
+        self.confidence = assessment.confidence
         self.several = several
         fidelity = assessment.fidelity
         self.fidelity = {} if fidelity is None else dict(fidelity)

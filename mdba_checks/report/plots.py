@@ -93,7 +93,7 @@ class Plots:
         with _new_figure(panels) as (figure, axes):
             for one, rows in zip(axes, panels, strict=True):
                 _draw_gaps(one, rows, limit)
-            confidence = self.assessment.config.confidence
+            confidence = self.assessment.confidence
             name = rate(self.assessment.config)[0]
             axes[-1].set_xlabel(
                 f"gap in the {name}, {confidence:.0%} intervals; grey: tolerated, ±{limit:g}"
@@ -124,7 +124,7 @@ class Plots:
         For a typical labeler (the median standard error). Biased counts as found with the
         correction for as many comparisons as there are, as the first one of Holm's.
         """
-        policy, confidence = self.assessment.config.policy, self.assessment.config.confidence
+        policy, confidence = self.assessment.config.policy, self.assessment.confidence
         n_tests = int(self.assessment.gaps["p_value"].notna().sum())
         z = float(norm.isf((1 - confidence) / 2))
         z_biased = errors_beyond(policy, confidence, n_tests)

@@ -147,7 +147,7 @@ class Data:
     has_clusters
         Whether a cluster column tells which items of gold are alike.
     rounds
-        In how many rounds gold was judged, and how many were planned.
+        In how many rounds gold was judged, and how many were planned; None without rounds.
     """
 
     labels: LabelRows
@@ -168,7 +168,7 @@ class Data:
     has_items: bool = False
     has_clusters: bool = False
     cohorts: tuple[str, ...] = ()
-    rounds: tuple[int, int] = (1, 1)
+    rounds: tuple[int, int] | None = None
 
 
 def load(

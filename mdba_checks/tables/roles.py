@@ -128,10 +128,10 @@ def _has_weights(gold: pa.Table, config: CheckConfig) -> bool:
     return GOLD_WEIGHT in gold.column_names and GOLD_WEIGHT not in (config.features or ())
 
 
-def rounds_of(gold: pa.Table) -> tuple[int, int]:
-    """Return in how many rounds gold was judged, and how many were planned; (1, 1) without any."""
+def rounds_of(gold: pa.Table) -> tuple[int, int] | None:
+    """Return in how many rounds gold was judged, and how many were planned; None without any."""
     if GOLD_ROUND not in gold.column_names:
-        return 1, 1
+        return None
     values = as_names(gold.column(GOLD_ROUND)).dictionary.to_pylist()
     found = [(value, re.fullmatch(r"([1-9]\d?) of ([1-9])", value)) for value in values]
     for value, match in found:
@@ -142,7 +142,7 @@ def rounds_of(gold: pa.Table) -> tuple[int, int]:
             )
     numbers = [(int(match[1]), int(match[2])) for _, match in found if match]
     if not numbers:
-        return 1, 1
+        return None
     return max(number for number, _ in numbers), max(planned for _, planned in numbers)
 
 

@@ -37,6 +37,9 @@ def test_labels_become_a_sheet_answers_become_gold_and_gold_is_checked(
     assert "60 of 60 items have an answer" in run.out
     run = mdba("check", str(files.labels), "--gold", str(gold), "--reference", "men")
     assert run.code in (1, 3), run.err
+    assert "99% intervals" in " ".join(run.out.split())
+    assert "this is look 1 of 3" in " ".join(run.out.split())
+    assert "Judging more items" in run.out
 
 
 def test_the_next_round_follows_from_the_first(files, mdba, judged, tmp_path):

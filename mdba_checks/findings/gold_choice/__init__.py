@@ -7,7 +7,14 @@ turns that into probabilities that are safe against a wrong worth, `draw` draws,
 
 from mdba_checks.findings.gold_choice.drawing import RANDOM_SHARE, Chances, chances, draw
 from mdba_checks.findings.gold_choice.families import find_families
-from mdba_checks.findings.gold_choice.rounds import MOST_ROUNDS, Look, combined_weights
+from mdba_checks.findings.gold_choice.rounds import (
+    MOST_ROUNDS,
+    Look,
+    about_rounds,
+    at_look,
+    combined_weights,
+)
+from mdba_checks.findings.gold_choice.stopping import OpenGaps, Outlook, look_ahead, outlook_of
 from mdba_checks.findings.gold_choice.worth import Wanted, chance_of_right, worth_of
 
 __all__ = [
@@ -15,11 +22,17 @@ __all__ = [
     "RANDOM_SHARE",
     "Chances",
     "Look",
+    "OpenGaps",
+    "Outlook",
     "Wanted",
+    "about_rounds",
+    "at_look",
     "chance_of_right",
     "chances",
     "combined_weights",
     "draw",
     "find_families",
+    "look_ahead",
+    "outlook_of",
     "worth_of",
 ]

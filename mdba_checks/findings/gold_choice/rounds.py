@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mdba_checks.config import CheckConfig
 from mdba_checks.tables import FloatArray, IntArray
 
 MOST_ROUNDS = 5  # the last planned look keeps at least half of the error
@@ -47,6 +48,34 @@ class Look:
         else:
             share = _EARLY_SHARE / 2.0 ** (self.number - self.planned)
         return 1 - share * (1 - promised)
+
+
+def at_look(config: CheckConfig, rounds: tuple[int, int] | None) -> CheckConfig:
+    """Return the settings with the confidence that intervals need at this look at the gold.
+
+    Examples
+    --------
+    >>> at_look(CheckConfig(confidence=0.9), None).confidence
+    0.9
+    >>> round(at_look(CheckConfig(confidence=0.9), (1, 3)).confidence, 4)
+    0.99
+    """
+    if rounds is None:
+        return config
+    confidence = Look(*rounds).confidence(config.confidence)
+    return config.model_copy(update={"confidence": confidence})
+
+
+def about_rounds(config: CheckConfig, rounds: tuple[int, int] | None) -> tuple[str, ...]:
+    """Return what somebody should know who looks at gold that is judged in rounds."""
+    if rounds is None:
+        return ()
+    sentence = (
+        f"gold: judged in rounds, this is look {rounds[0]} of {rounds[1]}. Intervals are "
+        f"{at_look(config, rounds).confidence:.1%} ones, so that over all looks they hold with "
+        f"{config.confidence:.0%}"
+    )
+    return (sentence,)
 
 
 def combined_weights(inverse: FloatArray, turn: IntArray, group: IntArray) -> FloatArray:

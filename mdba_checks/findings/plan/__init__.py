@@ -10,6 +10,7 @@ is settled, as biased or as fair, counted over where the estimate may go from he
 assumed that the present estimate is the truth.
 """
 
-from mdba_checks.findings.plan.planning import PLAN_COLUMNS, Plan, check_wish, make_plan
+from mdba_checks.findings.plan.amounts import Rule
+from mdba_checks.findings.plan.planning import PLAN_COLUMNS, Plan, check_wish, make_plan, rule_of
 
-__all__ = ["PLAN_COLUMNS", "Plan", "check_wish", "make_plan"]
+__all__ = ["PLAN_COLUMNS", "Plan", "Rule", "check_wish", "make_plan", "rule_of"]

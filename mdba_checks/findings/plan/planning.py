@@ -76,6 +76,18 @@ def check_wish(half_width: float | None, power: float | None) -> None:
             raise InputError(f"plan: {name} is {value!r}; give a number between 0 and 1")
 
 
+def rule_of(gaps: pd.DataFrame, policy: Policy, confidence: float) -> Rule:
+    """Return when a gap counts as settled."""
+    # Counting every comparison is what Holm does to its first one; the others have it easier.
+    n_tests = int(gaps["p_value"].notna().sum())
+    return Rule(
+        policy.max_gap,
+        z=float(norm.isf((1 - confidence) / 2)),
+        z_biased=errors_beyond(policy, confidence, n_tests),
+        margin=policy.resolved().margin or 0.0,
+    )
+
+
 def make_plan(
     gaps: pd.DataFrame,
     numbers: Gaps,
@@ -88,14 +100,7 @@ def make_plan(
 ) -> Plan:
     """Plan for the inconclusive rows of `gaps`; see `Assessment.plan`."""
     check_wish(half_width, power)
-    # Counting every comparison is what Holm does to its first one; the others have it easier.
-    n_tests = int(gaps["p_value"].notna().sum())
-    rule = Rule(
-        policy.max_gap,
-        z=float(norm.isf((1 - confidence) / 2)),
-        z_biased=errors_beyond(policy, confidence, n_tests),
-        margin=policy.resolved().margin or 0.0,
-    )
+    rule = rule_of(gaps, policy, confidence)
     rows = np.flatnonzero(gaps["finding"].to_numpy() == INCONCLUSIVE)
     gap, error = gaps["gap"].to_numpy()[rows], gaps["std_error"].to_numpy()[rows]
     hindered = np.array(
