@@ -8,21 +8,38 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mdba_checks.cli.options import OUTPUT, Debug, Force, examples, flag
+from mdba_checks.cli.options import Debug, Force, examples, flag, written
+from mdba_checks.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from mdba_checks.cli.terminal import Screen
+    from mdba_checks.report import Axis
 
 EPILOG = examples(
     "mdba trend january.json february.json march.json",
     "mdba trend checks/ --changed",
+    "mdba trend checks/ --plot trend.png",
 )
 
-_HEADINGS = ("labeler", "group", "check", "gap", "interval", "change", "p", "")
-_TO_THE_RIGHT = ("check", "gap", "change", "p")
-_NAME = 24
+_HEADINGS = (
+    "labeler",
+    "group",
+    "check",
+    "gap",
+    "",
+    "interval",
+    "finding",
+    "change",
+    "p",
+    "beyond chance",
+)
+_TO_THE_RIGHT = ("gap", "change", "p")
+_NAME, _BAR = 24, 25
+_ROOMY = 110  # from this width on, intervals are drawn
+_DEFAULT_LIMIT = 0.1  # drawn where records do not say what was tolerated
+_PLOTS = (".png", ".svg")
 
 
 def trend(
@@ -39,12 +56,15 @@ def trend(
     ] = False,
     json_file: Annotated[
         str | None,
-        typer.Option(
+        written(
             "--json",
-            metavar="FILE|-",
-            help="Write the rows as JSON; - is stdout, which then holds nothing else.",
-            rich_help_panel=OUTPUT,
+            "Write the rows as JSON; - is stdout, which then holds nothing else.",
+            "FILE|-",
         ),
+    ] = None,
+    plot_file: Annotated[
+        str | None,
+        written("--plot", "Draw the gaps over time: a file that ends in .png or .svg."),
     ] = None,
     force: Force = False,
     debug: Debug = False,  # noqa: ARG001
@@ -54,63 +74,89 @@ def trend(
     The p-value of a change is adjusted for all labelers of the check (Holm). Checks that
     share gold items err together, which makes the test say "no change" rather too often.
     """
-    from mdba_checks.cli.terminal import screen, write_stdout
-    from mdba_checks.outputs import check_target, to_json, write_whole
+    from mdba_checks.cli.check import write_json
+    from mdba_checks.cli.terminal import screen
+    from mdba_checks.outputs import check_target
     from mdba_checks.outputs import trend as compare
 
-    if json_file and json_file != "-":
-        check_target(json_file, force=force, inputs=records)
+    if plot_file and Path(plot_file).suffix not in _PLOTS:
+        raise InputError(f"cannot draw {plot_file}: name a file that ends in .png or .svg")
+    for target in (json_file, plot_file):
+        if target and target != "-":
+            check_target(target, force=force, inputs=records)
     history = compare(records)
     if changed:
         people = history[history["changed"]].groupby(["labeler", "group"]).groups
         pairs = history.set_index(["labeler", "group"]).index
         history = history[pairs.isin(list(people))]
     if json_file:
-        text = to_json({"trend": [_plain(row) for row in history.to_dict("records")]})
-        if json_file == "-":
-            write_stdout(text)
-            return 0
-        write_whole(json_file, text, force=force, inputs=records)
-    _show(screen(), history)
+        rows = [_plain(row) for row in history.to_dict("records")]
+        write_json({"trend": rows}, json_file, force=force, inputs=records)
+    if plot_file:
+        _plot(history, plot_file, force=force, inputs=records)
+    if json_file != "-":
+        _show(screen(), history)
     return 0
 
 
+def _plot(history: pd.DataFrame, target: str, *, force: bool, inputs: list[Path]) -> None:
+    from mdba_checks.outputs import whole_file
+    from mdba_checks.report import png, trend_figure
+
+    if history.empty:
+        raise InputError("nobody changed beyond chance: there is nothing to draw")
+    image = png(trend_figure(history), form=Path(target).suffix.removeprefix("."))
+    with whole_file(target, force=force, inputs=inputs) as temporary:
+        temporary.write_bytes(image)
+
+
 def _show(screen: Screen, history: pd.DataFrame) -> None:
-    rows = [_HEADINGS, *(_cells(screen, row) for row in history.itertuples(index=False))]
-    widths = [max(len(row[place]) for row in rows) for place in range(len(_HEADINGS))]
-    for number, row in enumerate(rows):
-        cells = [
-            text.rjust(width) if name in _TO_THE_RIGHT else text.ljust(width)
-            for name, text, width in zip(_HEADINGS, row, widths, strict=True)
-        ]
-        style = "bold" if number == 0 else "bold red" if row[-1] else ""
-        screen.console.print(" ".join(cells).rstrip(), style=style, no_wrap=True, crop=True)
-    found = int(history["changed"].sum())
+    from rich.table import Table
+
+    from mdba_checks.report import Axis, count
+
+    limit = history["max_gap"].iloc[-1] if len(history) else math.nan
+    axis = Axis.of(history, limit if math.isfinite(limit) else _DEFAULT_LIMIT)
+    drawn = screen.width >= _ROOMY
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
+    for name in _HEADINGS:
+        if name or drawn:
+            table.add_column(
+                name, justify="right" if name in _TO_THE_RIGHT else "left", no_wrap=True
+            )
+    for row in history.itertuples(index=False):
+        cells = _cells(screen, row, axis)
+        shown = [cell for name, cell in zip(_HEADINGS, cells, strict=True) if name or drawn]
+        table.add_row(*shown, style="bold red" if row.changed else "")
+    screen.console.print(table)
     screen.write()
-    screen.write(
-        f"{found} change{'' if found == 1 else 's'} beyond chance in "
-        f"{history['check'].nunique()} checks."
-    )
+    found, checks = int(history["changed"].sum()), history["check"].nunique()
+    screen.write(f"{count(found, 'change')} beyond chance in {count(checks, 'check')}.")
 
 
-def _cells(screen: Screen, row: Any) -> tuple[str, ...]:
+def _cells(screen: Screen, row: Any, axis: Axis) -> tuple[str, ...]:
+    import pandas as pd
+
     from mdba_checks.cli.terminal import shorten
-    from mdba_checks.report import interval, signed
+    from mdba_checks.report import Interval, interval, signed
 
     return (
         shorten(screen.clean(row.labeler), _NAME),
         shorten(screen.clean(row.group), _NAME),
-        str(row.check),
+        str(row.check) if pd.isna(row.created) else f"{row.created:%Y-%m-%d %H:%M}",
         signed(row.gap, ascii_only=True),
+        Interval(row.gap, row.ci_low, row.ci_high, row.finding).text(
+            axis, _BAR, unicode=screen.draws
+        ),
         interval(row.ci_low, row.ci_high, ascii_only=True),
+        str(row.finding),
         signed(row.change, ascii_only=True) if math.isfinite(row.change) else "",
         f"{row.change_p:.3f}" if math.isfinite(row.change_p) else "",
-        "changed" if row.changed else "",
+        "yes" if row.changed else "",
     )
 
 
 def _plain(row: dict[Any, Any]) -> dict[str, Any]:
-    return {
-        str(key): None if isinstance(value, float) and not math.isfinite(value) else value
-        for key, value in row.items()
-    }
+    from mdba_checks.outputs import to_plain_value
+
+    return {str(key): to_plain_value(value) for key, value in row.items()}

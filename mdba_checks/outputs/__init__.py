@@ -21,7 +21,7 @@ from mdba_checks.outputs.history import History, trend
 from mdba_checks.outputs.kept import from_plain, row_arrays, to_plain
 from mdba_checks.outputs.mapping import write_mapping
 from mdba_checks.outputs.quarantine import Quarantine, quarantine, removed_path, takes_rows_out
-from mdba_checks.outputs.record import parse_record, to_json, to_record
+from mdba_checks.outputs.record import Record, parse_record, to_json, to_plain_value, to_record
 from mdba_checks.outputs.release_rule import (
     Blocked,
     Release,
@@ -42,6 +42,7 @@ __all__ = [
     "History",
     "Published",
     "Quarantine",
+    "Record",
     "Release",
     "Released",
     "Rerun",
@@ -68,6 +69,7 @@ __all__ = [
     "takes_rows_out",
     "to_json",
     "to_plain",
+    "to_plain_value",
     "to_record",
     "trend",
     "verify",

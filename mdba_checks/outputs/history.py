@@ -1,7 +1,7 @@
 """How labelers change: gaps over successive checks, and which changes are more than chance.
 
 A change is the difference between a labeler's gap in one check and in the check before it. It is
-held against the standard errors of both, and the p-values of one check are adjusted for their
+compared with the standard errors of both, and the p-values of one check are adjusted for their
 number (Holm). Checks often share gold items, and sometimes rows. What they share pushes both gaps
 the same way and cancels in the difference, which is then less uncertain than is assumed here: the
 test errs on the side of no change.
@@ -24,7 +24,7 @@ from scipy.stats import norm
 from mdba_checks.errors import InputError
 from mdba_checks.findings import adjust
 from mdba_checks.outputs.files import make_folder, write_whole
-from mdba_checks.outputs.record import to_json
+from mdba_checks.outputs.record import Record, to_json
 
 COLUMNS = (
     "labeler",
@@ -35,6 +35,7 @@ COLUMNS = (
     "ci_low",
     "ci_high",
     "finding",
+    "max_gap",
     "change",
     "change_p",
     "changed",
@@ -111,9 +112,10 @@ def trend(records: Sequence[Mapping[str, Any] | str | Path]) -> pd.DataFrame:
     -------
     DataFrame
         One row per labeler, group and check: ``labeler, group, check, created, gap, ci_low,
-        ci_high, finding, change, change_p, changed``. `check` counts from 1; `change` is since the
-        labeler's check before, `change_p` its p-value adjusted for all changes of that check, and
-        `changed` tells whether it is beyond chance, by the confidence of the check.
+        ci_high, finding, max_gap, change, change_p, changed``. `check` counts from 1; `created` is
+        a time in UTC, or missing; `max_gap` is what was tolerated; `change` is since the labeler's
+        check before, `change_p` its p-value adjusted for all changes of that check, and
+        `changed` says whether it is beyond chance, by the confidence of the check.
 
     Raises
     ------
@@ -154,13 +156,13 @@ def _p(change: pd.Series[float], error: pd.Series[float], before: pd.Series[floa
     return 2 * norm.sf(z)
 
 
-def _read(given: Mapping[str, Any] | str | Path) -> list[Mapping[str, Any]]:
+def _read(given: Mapping[str, Any] | str | Path) -> list[Record]:
     if isinstance(given, Mapping):
         return [_checked(given, "the record")]
     path = Path(given)
     if path.is_dir():
-        found = [_parsed(file) for file in sorted(path.rglob("*.json"))]
-        checks = [each for each in found if _is_record(each)]
+        found = [(_parsed(file), str(file)) for file in sorted(path.rglob("*.json"))]
+        checks = [_checked(values, name) for values, name in found if _is_record(values)]
         if not checks:
             raise InputError(f"folder {path} holds no record of a check (--json FILE writes them)")
         return checks
@@ -181,38 +183,53 @@ def _is_record(value: Any) -> bool:
     return isinstance(value, Mapping) and needed <= set(value)
 
 
-def _checked(value: Any, name: str) -> Mapping[str, Any]:
+def _checked(value: Any, name: str) -> Record:
     if not _is_record(value):
         raise InputError(f"{name} is not the record of a check: give what mdba check --json wrote")
-    record: Mapping[str, Any] = value
-    return record
+    try:
+        return Record.read(value)
+    except ValueError as error:
+        raise InputError(f"{name} is damaged: {error}") from None
 
 
-def _in_order(checks: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _in_order(checks: list[Record]) -> list[Record]:
     if not checks:
         raise InputError("there is no record of a check to show: give one or more")
-    if all("created" in check for check in checks):
-        return sorted(checks, key=lambda check: str(check["created"]))
+    if all(check.created for check in checks):
+        return sorted(checks, key=lambda check: _time(check.created or ""))
     return checks
 
 
-def _refuse_unlike(checks: Sequence[Mapping[str, Any]]) -> None:
+def _time(created: str) -> datetime:
+    """Return when a check was made; a time without a zone is taken for UTC."""
+    try:
+        time = datetime.fromisoformat(created)
+    except ValueError:
+        raise InputError(
+            f"a record is damaged: 'created' is {created[:40]!r}, not a date"
+        ) from None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _refuse_unlike(checks: Sequence[Record]) -> None:
     """Refuse gaps that mean different things: their differences would mean nothing."""
     for key in _ALIKE:
-        found = list(dict.fromkeys(str(check[key]) for check in checks))
+        found = list(dict.fromkeys(str(getattr(check, key)) for check in checks))
         if len(found) > 1:
             raise InputError(
                 f"the records cannot be compared: {key} is {' in one and '.join(found)} in another"
             )
 
 
-def _table(check: Mapping[str, Any], number: int) -> pd.DataFrame:
+def _table(check: Record, number: int) -> pd.DataFrame:
     wanted = ["labeler", "group", "reference", "finding", *_NUMBERS]
-    try:
-        table = pd.DataFrame(check["gaps"], columns=wanted)
-        table = table.astype(dict.fromkeys(_NUMBERS, float))
-    except (TypeError, ValueError):
-        raise InputError(f"record {number} is damaged: its gaps are no table") from None
+    rows = [each.model_dump(include=set(wanted)) for each in check.gaps]
+    table = pd.DataFrame(rows, columns=wanted).astype(dict.fromkeys(_NUMBERS, float))
+    created = _time(check.created) if check.created else None
+    limit = check.policy.get("max_gap")
     return table.assign(
-        check=number, created=check.get("created"), confidence=float(check["confidence"])
+        check=number,
+        created=pd.Series([created] * len(table), dtype="datetime64[us, UTC]"),
+        confidence=check.confidence,
+        max_gap=float(limit) if isinstance(limit, (int, float)) else np.nan,
     )

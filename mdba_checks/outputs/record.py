@@ -13,17 +13,30 @@ import math
 import platform
 from collections.abc import Mapping
 from dataclasses import asdict
+from datetime import datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mdba_checks import __version__
+from mdba_checks.config import EstimatorName
+from mdba_checks.errors import must_be
+from mdba_checks.metrics import MetricName
+from mdba_checks.verdict import Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from mdba_checks.assessment import Assessment
     from mdba_checks.verdict import Decision
+
+_Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+_Count = Annotated[int, Field(ge=0)]
+_Number = Annotated[float, Field(allow_inf_nan=False)]
+_Share = Annotated[float, Field(ge=0, le=1)]
+_Place = Annotated[str, Field(min_length=1, max_length=10_000)]
 
 
 # Packages that numbers are made with, by the names that they may be installed under.
@@ -57,6 +70,118 @@ def _installed(names: tuple[str, ...]) -> str | None:
         except PackageNotFoundError:
             continue
     return None
+
+
+class _Strict(BaseModel):
+    # Strict: "0.1" is not a number here. Other keys are of other versions, and never looked at.
+    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+
+
+class GapRow(_Strict):
+    """One comparison; what is None could not be estimated, or is not in older records."""
+
+    labeler: str
+    group: str
+    reference: str
+    metric: MetricName | None = None
+    gap: _Number | None
+    std_error: _Number | None
+    ci_low: _Number | None
+    ci_high: _Number | None
+    p_value: _Share | None = None
+    rate: _Number | None = None
+    rate_reference: _Number | None = None
+    finding: Literal["biased", "borderline", "fair", "inconclusive"]
+    n_labels: _Count | None = None
+    n_gold: _Count | None = None
+    n_gold_positive: _Count | None = None
+
+
+class Hashes(_Strict):
+    """What the tables held."""
+
+    labels_hash: _Hash
+    gold_hash: _Hash
+
+
+class Places(_Strict):
+    """Where the tables were, without secrets, and what else was handed in."""
+
+    labels: _Place | None
+    gold: _Place | None
+    learner: str | None
+    text_model: str | None = None
+
+
+class Approval(_Strict):
+    """What a person decided."""
+
+    decision: Literal["release", "quarantine", "block"]
+    name: str
+    reason: str
+    decided_at: str
+
+
+class Recheck(_Strict):
+    """What was found about the rows that a quarantine leaves."""
+
+    gaps: list[GapRow] | None = None
+
+
+class Record(_Strict):
+    """The record of a check, as it is written and as it is read.
+
+    Only what `mdba trend` compares has to be there; the rest may be missing in older records.
+
+    Examples
+    --------
+    >>> row = {"labeler": "Ann", "group": "women", "reference": "men", "finding": "fair"}
+    >>> row |= {"gap": 0.0, "std_error": 0.03, "ci_low": -0.05, "ci_high": 0.05}
+    >>> about = {"metric": "tpr", "estimator": "mdba_dr", "confidence": 0.9}
+    >>> Record.read({**about, "gaps": [row]}).gaps[0].finding
+    'fair'
+    >>> Record.read({**about, "gaps": [{**row, "gap": "none"}]})
+    Traceback (most recent call last):
+    ...
+    ValueError: 'gaps.0.gap' must be a number
+    """
+
+    metric: MetricName
+    estimator: EstimatorName
+    confidence: Annotated[float, Field(gt=0, lt=1)]
+    gaps: list[GapRow]
+    verdict: Verdict | None = None
+    reasons: list[str] = []
+    policy: dict[str, Any] = {}
+    reference: bool | int | str | None = None
+    seed: int | None = None
+    version: str | None = None
+    diagnostics: list[dict[str, Any]] = []
+    data: Hashes | None = None
+    messages: list[str] = []
+    config: dict[str, Any] | None = None
+    origin: Places | None = None
+    versions: dict[str, str | None] | None = None
+    recheck: Recheck | None = None
+    approval: Approval | None = None
+    created: str | None = None
+
+    @classmethod
+    def read(cls, values: Mapping[str, Any]) -> Self:
+        """Return the record that `values` hold; a stranger may have written them.
+
+        Raises
+        ------
+        ValueError
+            When a value is missing or cannot be; the text names its place.
+        """
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            detail = error.errors(include_url=False, include_input=False)[0]
+            place = ".".join(str(part) for part in detail["loc"])[:80]
+            msg = f"{place!r} {must_be(detail)}"
+            raise ValueError(msg) from None
 
 
 def to_record(assessment: Assessment, decision: Decision) -> dict[str, Any]:
@@ -98,7 +223,8 @@ def to_record(assessment: Assessment, decision: Decision) -> dict[str, Any]:
         "origin": asdict(judged.origin),
         "versions": versions(),
     }
-    plain: dict[str, Any] = _plain(record)
+    plain: dict[str, Any] = to_plain_value(record)
+    Record.read(plain)  # what cannot be read again must not be written
     return plain
 
 
@@ -174,14 +300,16 @@ def _no_number(name: str) -> NoReturn:
     raise ValueError(msg)
 
 
-def _plain(value: Any) -> Any:
+def to_plain_value(value: Any) -> Any:
     """Return the same value made of dicts, lists, texts and numbers that JSON knows."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
+        return {str(key): to_plain_value(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
+        return [to_plain_value(each) for each in value]
     if hasattr(value, "item"):  # a numpy scalar
         value = value.item()
+    if isinstance(value, datetime):  # those of pandas too, which may be missing
+        return value.isoformat() if value == value else None  # noqa: PLR0124
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

@@ -12,18 +12,16 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mdba_checks.assessment import Assessment, assess
 from mdba_checks.config import CheckConfig
-from mdba_checks.errors import InputError, must_be
+from mdba_checks.errors import InputError
 from mdba_checks.estimation import Progress
-from mdba_checks.metrics import MetricName
-from mdba_checks.outputs.record import parse_record, versions
+from mdba_checks.outputs.record import GapRow, Hashes, Places, Record, parse_record, versions
 from mdba_checks.outputs.release_rule import Release, decide_release
 from mdba_checks.outputs.sidecar import is_sealed, sidecar_path
 from mdba_checks.tables import (
@@ -55,71 +53,6 @@ NUMBERS = (
 _MOST_BYTES = 1 << 30
 _MOST_SHOWN = 200
 _IN_A_FILE = re.compile(r"(sqlite|duckdb)(\+\w+)?:///(?P<path>[^?*]+)::(?P<table>[^?*]+)")
-
-_Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
-_Count = Annotated[int, Field(ge=0)]
-_Number = Annotated[float, Field(allow_inf_nan=False)]
-_Share = Annotated[float, Field(ge=0, le=1)]
-
-
-class _Strict(BaseModel):
-    # Strict: "0.1" is no number here. Other keys are of other versions, and are never looked at.
-    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
-
-
-class _Gap(_Strict):
-    labeler: str
-    group: str
-    reference: str
-    metric: MetricName
-    gap: _Number | None
-    std_error: _Number | None
-    ci_low: _Number | None
-    ci_high: _Number | None
-    p_value: _Share | None
-    rate: _Number | None
-    rate_reference: _Number | None
-    finding: Literal["biased", "borderline", "fair", "inconclusive"]
-    n_labels: _Count
-    n_gold: _Count
-    n_gold_positive: _Count
-
-
-class _Data(_Strict):
-    labels_hash: _Hash
-    gold_hash: _Hash
-
-
-class _Origin(_Strict):
-    labels: Annotated[str, Field(min_length=1, max_length=10_000)] | None
-    gold: Annotated[str, Field(min_length=1, max_length=10_000)] | None
-    learner: str | None
-    text_model: str | None = None
-
-
-class _Recheck(_Strict):
-    gaps: list[_Gap] | None = None
-
-
-class _Approval(_Strict):
-    decision: Literal["release", "quarantine", "block"]
-    name: str
-    reason: str
-    decided_at: str
-
-
-class Recorded(_Strict):
-    """What a record says, once it was found to make sense."""
-
-    verdict: Verdict
-    reasons: list[str]
-    gaps: list[_Gap]
-    data: _Data
-    origin: _Origin
-    versions: dict[str, str | None]
-    config: dict[str, Any]
-    recheck: _Recheck | None = None
-    approval: _Approval | None = None
 
 
 @dataclass(frozen=True)
@@ -175,34 +108,50 @@ class Rerun:
         return not self.differences
 
 
-def read_recorded(path: str | Path) -> tuple[Recorded, CheckConfig]:
-    """Return what a sidecar, or a file that ``mdba check --json`` wrote, says; and its settings.
+@dataclass(frozen=True)
+class _Complete:
+    """A record with everything that a check can be made again from."""
+
+    record: Record
+    verdict: Verdict
+    data: Hashes
+    origin: Places
+    versions: Mapping[str, str | None]
+    config: CheckConfig
+
+
+def read_recorded(path: str | Path) -> _Complete:
+    """Return what a sidecar, or a file that ``mdba check --json`` wrote, says.
 
     Raises
     ------
     InputError
-        When it is no such record, is damaged, or was made by a version that did not write down what
-        is needed.
+        When it is not such a record, is damaged, or was made by a version that did not write down
+        what is needed.
     """
     path = Path(path)
-    record = _parsed(path)
-    if "seal" in record and not is_sealed(record):
+    values = _parsed(path)
+    if "seal" in values and not is_sealed(values):
         raise InputError(f"{path} is damaged: it is not what was written; make the check again")
-    missing = [key for key in ("gaps", "config", "data") if key not in record]
+    missing = [key for key in ("gaps", "config", "data") if key not in values]
     if missing:
         raise InputError(f"{path} is not the record of a check: it has no {missing[0]!r}")
-    if "origin" not in record or "versions" not in record:
+    if "origin" not in values or "versions" not in values:
         raise InputError(
             f"{path} does not say where its tables were: it was written by an older version; make "
             "the check again with mdba check"
         )
     try:
-        recorded = Recorded.model_validate(record)
-    except ValidationError as error:
-        raise InputError(f"{path} is damaged: {_first_problem(error)}") from None
-    config = CheckConfig.from_mapping(recorded.config, origin=f"{path}: config")
-    _refuse_contradictions(path, record, recorded, config)
-    return recorded, config
+        record = Record.read(values)
+    except ValueError as error:
+        raise InputError(f"{path} is damaged: {error}") from None
+    needed = (record.verdict, record.data, record.origin, record.versions, record.config)
+    verdict, data, origin, versions_then, settings = needed
+    if not (verdict and data and origin and versions_then is not None and settings is not None):
+        raise InputError(f"{path} is damaged: a part that a check is made from is empty")
+    config = CheckConfig.from_mapping(settings, origin=f"{path}: config")
+    _refuse_contradictions(path, values, record, config)
+    return _Complete(record, verdict, data, origin, versions_then, config)
 
 
 def rerun(
@@ -249,7 +198,8 @@ def rerun(
     >>> again.same, again.n_gaps, again.tolerance, again.verdict
     (True, 2, 1e-09, 'block')
     """
-    recorded, config = read_recorded(path)
+    recorded = read_recorded(path)
+    config = recorded.config
     if recorded.origin.learner is not None:
         raise InputError(
             f"{path} was made with a learner of its own, {_shown(recorded.origin.learner)}, which "
@@ -269,7 +219,7 @@ def rerun(
         source = _find(name, getattr(recorded.origin, name), folder) if given is None else given
         tables[name] = _read(name, source, config, getattr(recorded.data, f"{name}_hash"))
     if config.pseudonymize:
-        _refuse_other_key(tables["labels"], config, recorded.gaps)
+        _refuse_other_key(tables["labels"], config, recorded.record.gaps)
     # No number depends on these, and a stranger's record must not choose where rows are sent.
     config = config.updated({"jobs": jobs, "engine": "local", "cluster": None})
     assessment = assess(tables["labels"], tables["gold"], config, progress=progress)
@@ -290,14 +240,8 @@ def _parsed(path: Path) -> dict[str, Any]:
         raise InputError(f"{path} is not the record of a check: {what[:120]}{hint}") from None
 
 
-def _first_problem(error: ValidationError) -> str:
-    detail = error.errors(include_url=False, include_input=False)[0]
-    place = ".".join(str(part) for part in detail["loc"])[:80]
-    return f"{place!r} {must_be(detail)}"
-
-
 def _refuse_contradictions(
-    path: Path, record: Mapping[str, Any], recorded: Recorded, config: CheckConfig
+    path: Path, record: Mapping[str, Any], recorded: Record, config: CheckConfig
 ) -> None:
     """Refuse a record whose parts do not belong together."""
     plain = config.model_dump(mode="json")
@@ -321,13 +265,15 @@ def _refuse_without_key(path: str | Path) -> None:
         ) from None
 
 
-def _refuse_other_key(table: pa.Table, config: CheckConfig, gaps: Sequence[_Gap]) -> None:
+def _refuse_other_key(table: pa.Table, config: CheckConfig, gaps: Sequence[GapRow]) -> None:
     if config.columns.labeler not in table.column_names:
         return  # `assess` says so
     names = table.column(config.columns.labeler).unique().drop_null().to_pylist()
     key = read_key()
     if gaps and not {pseudonym(name, key) for name in names} & {row.labeler for row in gaps}:
-        raise InputError(f"the recorded pseudonyms were made with another key: mend {KEY_VARIABLE}")
+        raise InputError(
+            f"the recorded pseudonyms were made with another key: set {KEY_VARIABLE} to that one"
+        )
 
 
 def _find(name: str, source: str | None, folder: Path) -> str:
@@ -390,7 +336,7 @@ def _read(name: str, source: Source, config: CheckConfig, expected: str) -> pa.T
 
 
 def _compared(
-    recorded: Recorded,
+    recorded: _Complete,
     assessment: Assessment,
     tables: Mapping[str, pa.Table],
     progress: Progress | None,
@@ -403,18 +349,19 @@ def _compared(
         if recorded.versions.get(name) != now.get(name)
     )
     tolerance = TOLERANCE_ACROSS_VERSIONS if other else TOLERANCE
-    differences = _differences(recorded.gaps, assessment.gaps, tolerance)
-    n_gaps = len(recorded.gaps)
+    differences = _differences(recorded.record.gaps, assessment.gaps, tolerance)
+    n_gaps = len(recorded.record.gaps)
     found = Release(gate(assessment), assessment)
-    if (recorded.recheck or recorded.approval) and not differences:
+    recheck, approval = recorded.record.recheck, recorded.record.approval
+    if (recheck or approval) and not differences:
         found = decide_release(
             tables["labels"],
             tables["gold"],
             assessment,
-            approval=recorded.approval.model_dump() if recorded.approval else None,
+            approval=approval.model_dump() if approval else None,
             progress=progress,
         )
-        rest = (recorded.recheck and recorded.recheck.gaps) or []
+        rest = (recheck and recheck.gaps) or []
         again = found.parts.assessment if found.parts else None
         differences += _differences(
             rest, assessment.gaps.iloc[:0] if again is None else again.gaps, tolerance
@@ -430,7 +377,7 @@ def _compared(
 
 
 def _differences(
-    recorded: Sequence[_Gap], found: pd.DataFrame, tolerance: float
+    recorded: Sequence[GapRow], found: pd.DataFrame, tolerance: float
 ) -> list[Difference]:
     rows = {(row["labeler"], row["group"]): row for row in found.to_dict("records")}
     differences = []

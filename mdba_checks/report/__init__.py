@@ -14,7 +14,7 @@ from mdba_checks.report.forest import forest
 from mdba_checks.report.formatting import count, in_a_row, interval, listed, percent, signed
 from mdba_checks.report.html import fragment, render, write_report
 from mdba_checks.report.interval import COLOURS, Axis, Interval
-from mdba_checks.report.plots import Plots, png_data_uri
+from mdba_checks.report.plots import Plots, png, png_data_uri
 from mdba_checks.report.rules import rules_junit, rules_page
 from mdba_checks.report.together import (
     WHOLE,
@@ -24,6 +24,7 @@ from mdba_checks.report.together import (
     together,
     whole_sentences,
 )
+from mdba_checks.report.trend import trend_figure
 
 __all__ = [
     "COLOURS",
@@ -47,6 +48,7 @@ __all__ = [
     "percent",
     "plain",
     "plan_page",
+    "png",
     "png_data_uri",
     "question",
     "render",
@@ -55,6 +57,7 @@ __all__ = [
     "signed",
     "together",
     "training_page",
+    "trend_figure",
     "verdict_page",
     "whole_sentences",
     "write_report",

@@ -254,10 +254,14 @@ class _Rows:
         return f"Evidence: {'; '.join(filter(None, facts))}."
 
 
+def _when(check: Any) -> str:
+    return f"check {check.check}" if pd.isna(check.created) else f"{check.created:%Y-%m-%d}"
+
+
 def _history(checks: Sequence[Any]) -> str:
     """Return how the gap went, from the oldest check to the newest."""
     told = [
-        f"{str(each.created)[:10] if each.created else f'check {each.check}'} {signed(each.gap)} "
+        f"{_when(each)} {signed(each.gap)} "
         f"{each.finding}{' (a change beyond chance)' if each.changed else ''}"
         for each in checks[-_CHECKS:]
     ]

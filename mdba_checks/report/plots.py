@@ -209,13 +209,13 @@ def png_data_uri(figure: Figure, *, dpi: int = 110) -> str:
     return f"data:image/png;base64,{b64encode(png(figure, dpi=dpi)).decode()}"
 
 
-def png(figure: Figure, *, dpi: int = 110) -> bytes:
-    """Return a figure as a PNG file."""
+def png(figure: Figure, *, dpi: int = 110, form: str = "png") -> bytes:
+    """Return a figure as a file, of PNG unless told."""
     buffer = BytesIO()
     with warnings.catch_warnings():
         # A name in a script that the font lacks is drawn as boxes; that is no reason to stop.
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
-        figure.savefig(buffer, format="png", dpi=dpi, facecolor="white")
+        figure.savefig(buffer, format=form, dpi=dpi, facecolor="white")
     return buffer.getvalue()
 
 
@@ -239,6 +239,18 @@ def _layout() -> Any:
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     return ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08)
+
+
+@contextmanager
+def new_figure(rows: int) -> Iterator[tuple[Figure, list[Any]]]:
+    """Yield a figure in the look of the report, with so many panels below each other."""
+    figure_class = _figure_class()
+    from matplotlib import rc_context
+
+    with rc_context(_LOOK):
+        figure = figure_class(figsize=(_WIDTH, 3.0 * rows + 0.6), layout=_layout())
+        axes = figure.subplots(rows, 1, sharex=True, squeeze=False)
+        yield figure, list(axes[:, 0])
 
 
 @contextmanager

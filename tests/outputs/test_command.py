@@ -249,8 +249,9 @@ class TestTrend:
         run = mdba("trend", *history)
         assert run.code == 0
         lines = run.out.splitlines()
-        assert sum("changed" in line for line in lines) == 1
-        assert re.search(r"ann +women +3 +-0.30 +-0.35 to -0.25 +-0.28 +0.000 +changed", run.out)
+        assert sum(line.rstrip().endswith(" yes") for line in lines) == 1
+        columns = r"ann +women +3 +-0.30 .* -0.35 to -0.25 +fair +-0.28 +0.000 +yes"
+        assert re.search(columns, run.out)
         assert lines[-1] == "1 change beyond chance in 3 checks."
         assert "\x1b" not in run.out
 
@@ -258,6 +259,24 @@ class TestTrend:
         run = mdba("trend", *history, "--changed")
         assert run.out.count("ann ") == 3
         assert "bob" not in run.out
+
+    def test_a_wide_screen_shows_the_intervals_drawn_and_dates_where_there_are_some(
+        self, mdba, history, monkeypatch
+    ):
+        monkeypatch.setenv("COLUMNS", "130")
+        for day, path in enumerate(history, start=1):
+            record = json.loads(path.read_text())
+            path.write_text(json.dumps({**record, "created": f"2026-03-0{day}T08:30:00+00:00"}))
+        shown = mdba("trend", *history).out
+        assert re.search(r"ann +women +2026-03-03 08:30 +-0.30 +━*●━* +├─+┼─+┤ ", shown)
+
+    @pytest.mark.parametrize(("name", "begin"), [("t.png", b"\x89PNG"), ("t.svg", b"<?xml")])
+    def test_the_gaps_over_time_can_be_drawn(self, mdba, history, tmp_path, name, begin):
+        run = mdba("trend", *history, "--plot", tmp_path / name)
+        assert run.code == 0
+        assert (tmp_path / name).read_bytes().startswith(begin)
+        refused = mdba("trend", *history, "--plot", tmp_path / "t.doc")
+        assert (refused.code, "ends in .png or .svg" in refused.err) == (2, True)
 
     def test_json_holds_the_same_rows(self, mdba, history):
         rows = json.loads(mdba("trend", *history, "--json", "-").out)["trend"]

@@ -123,13 +123,22 @@ class TestRecords:
 
     def test_damaged_gaps_are_refused(self):
         for gaps in (3, "x", [{"gap": "much"}]):
-            with pytest.raises(InputError, match="record 1 is damaged"):
+            with pytest.raises(InputError, match="the record is damaged: 'gaps"):
                 trend([{**record({}), "gaps": gaps}])
 
-    @pytest.mark.parametrize("key", ["metric", "estimator"])
-    def test_records_of_different_kinds_are_refused(self, key):
-        with pytest.raises(InputError, match=f"{key} is .* in one and other in another"):
-            trend([record({"ann": (0.0, 0.1)}), record({"ann": (0.0, 0.1)}, **{key: "other"})])
+    @pytest.mark.parametrize(("key", "other"), [("metric", "fpr"), ("estimator", "gold_model")])
+    def test_records_of_different_kinds_are_refused(self, key, other):
+        with pytest.raises(InputError, match=f"{key} is .* in one and {other} in another"):
+            trend([record({"ann": (0.0, 0.1)}), record({"ann": (0.0, 0.1)}, **{key: other})])
+
+    def test_times_are_dates_and_are_compared_as_such(self):
+        late = record({"ann": (0.2, 0.03)}, created="2026-01-01T09:00:00+09:00")  # 0:00 UTC
+        early = record({"ann": (0.1, 0.03)}, created="2025-12-31T23:30:00")  # UTC
+        history = trend([late, early])
+        assert history["gap"].tolist() == [0.1, 0.2]
+        assert (history["created"][1] - history["created"][0]).total_seconds() == 30 * 60
+        with pytest.raises(InputError, match="'created' is 'yesterday', not a date"):
+            trend([record({"ann": (0.2, 0.03)}, created="yesterday")])
 
     def test_no_record_at_all_is_refused(self, tmp_path):
         with pytest.raises(InputError, match="no record"):

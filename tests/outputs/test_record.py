@@ -106,10 +106,10 @@ def test_numbers_that_do_not_exist_are_null_and_the_json_is_valid(assessment):
 
 
 def test_infinite_numbers_are_null_too():
-    from mdba_checks.outputs.record import _plain
+    from mdba_checks.outputs.record import to_plain_value
 
     odd = {"a": [np.inf, -np.inf, np.float32("nan")], "b": (np.int64(3), np.bool_(True), None)}
-    assert strict(to_json(_plain(odd))) == {"a": [None, None, None], "b": [3, True, None]}
+    assert strict(to_json(to_plain_value(odd))) == {"a": [None, None, None], "b": [3, True, None]}
 
 
 def test_findings_are_those_of_the_policy_that_decided(assessment):

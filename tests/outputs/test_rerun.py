@@ -296,7 +296,7 @@ class TestPseudonyms:
     def test_another_key_is_told_before_anything_is_fitted(self, hidden, monkeypatch):
         monkeypatch.setenv("MDBA_PSEUDONYM_KEY", "another")
         stages = []
-        with pytest.raises(InputError, match="made with another key: mend MDBA_PSEUDONYM_KEY"):
+        with pytest.raises(InputError, match="made with another key: set MDBA_PSEUDONYM_KEY to"):
             rerun(hidden.record, progress=lambda *stage: stages.append(stage))
         assert stages == []
 
@@ -420,7 +420,7 @@ class TestARecordByAStranger:
 
     def test_unknown_keys_are_of_other_versions_and_do_not_matter(self, checked):
         checked.change("of_a_later_version", {"a": 1})
-        assert read_recorded(checked.record)[1] == CONFIG
+        assert read_recorded(checked.record).config == CONFIG
 
 
 class TestWhatIsRecordedOfDatabases:
