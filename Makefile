@@ -4,12 +4,13 @@
 PYTHON ?= python3
 JOBS ?= 2
 VENV := .venv
+OLDEST := .venv-oldest
 BIN := $(VENV)/bin
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet -c constraints.txt
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo docs images test lint audit fuzz faults format schema constraints bench-paper bench-real bench-stress bench-speed bench-text clean
+.PHONY: help demo docs images test test-oldest wheel lint audit fuzz faults format schema constraints bench-paper bench-real bench-stress bench-speed bench-text clean
 
 help: ## list the targets
 	@echo "make TARGET, where TARGET is one of"
@@ -20,6 +21,15 @@ demo: $(VENV)/.base ## make a data set with known biased labelers and check it
 
 test: $(VENV)/.all $(VENV)/.browser $(VENV)/.datacontract ## run all tests (JOBS=2 processes; ARGS="-k name" chooses)
 	@sh scripts/with-postgres.sh $(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
+
+# Without the extras for Dask and Spark: their tests are skipped.
+test-oldest: $(OLDEST)/.installed ## run the tests with the oldest versions that are supported (ARGS chooses)
+	@sh scripts/with-postgres.sh $(OLDEST)/bin/python -m pytest -n $(JOBS) --dist loadfile -o filterwarnings=default --disable-warnings $(ARGS)
+
+wheel: $(VENV)/.python ## build the wheel and try it alone on every Python that is found
+	rm -rf build dist
+	PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	@sh scripts/try-wheel.sh dist/*.whl
 
 lint: $(VENV)/.all ## check style and types
 	$(BIN)/ruff check .
@@ -103,3 +113,9 @@ $(VENV)/.all: $(VENV)/.python pyproject.toml constraints.txt
 	@echo "Installing everything into $(VENV); the first time takes a few minutes."
 	$(PIP) -e ".[all,dev]"
 	@touch $@ $(VENV)/.base
+
+$(OLDEST)/.installed: pyproject.toml constraints-oldest.txt
+	@echo "Installing the oldest supported versions into $(OLDEST); this takes a minute or two."
+	$(PYTHON) -m venv --clear $(OLDEST)
+	PIP_DISABLE_PIP_VERSION_CHECK=1 $(OLDEST)/bin/python -m pip install --quiet -c constraints-oldest.txt -e ".[gx,prefect,report,sql,excel,test]"
+	@touch $@

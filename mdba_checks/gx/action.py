@@ -111,7 +111,7 @@ class BlockOnLabelerGap(ValidationAction):
             When it must not go on; one line says why.
         """
         checkpoint = checkpoint_result.checkpoint_config.name
-        context = self._resolve_context().context
+        context = _context(checkpoint_result)
         lost = list(_lost(checkpoint_result, context.expectations_store))
         findings = [
             Finding.of(each)
@@ -143,6 +143,18 @@ class BlockOnLabelerGap(ValidationAction):
         for finding in failed:
             logger.warning("checkpoint %r goes on in spite of %s", checkpoint, finding.reason)
         return note
+
+
+def _context(result: CheckpointResult) -> Any:
+    """Return the data context that the validated data belongs to."""
+    for definition in result.checkpoint_config.validation_definitions:
+        context = definition.data.data_asset.datasource.data_context
+        if context is not None:
+            return context
+    raise InputError(
+        f"checkpoint {result.checkpoint_config.name!r} validates no data of a data context: add "
+        "its data source to the context"
+    )
 
 
 def _lost(result: CheckpointResult, store: Any) -> Iterator[str]:

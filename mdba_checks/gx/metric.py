@@ -13,8 +13,6 @@ from typing import Any
 
 import pyarrow as pa
 from great_expectations.core.metric_domain_types import MetricDomainTypes
-from great_expectations.core.owner_resolution import resolve_context
-from great_expectations.exceptions.exceptions import DataContextError
 from great_expectations.execution_engine.execution_engine import ExecutionEngine
 from great_expectations.execution_engine.pandas_execution_engine import PandasExecutionEngine
 from great_expectations.execution_engine.sparkdf_execution_engine import SparkDFExecutionEngine
@@ -88,12 +86,9 @@ def _rows(engine: ExecutionEngine[Any], domain: Mapping[str, Any]) -> Rows:
 
 
 def _context(engine: ExecutionEngine[Any], domain: Mapping[str, Any]) -> Any:
-    """Return the data context that the batch belongs to, else the current one, else None."""
+    """Return the data context that the batch belongs to, or None."""
     batch: Any = engine.batch_manager.batch_cache.get(domain["batch_id"])
-    try:
-        return resolve_context(batch.datasource.data_context if batch else None).context
-    except DataContextError:
-        return None
+    return batch.datasource.data_context if batch else None
 
 
 def _needed(available: list[str], in_gold: list[str], wanted: Mapping[str, Any]) -> list[str]:

@@ -178,7 +178,10 @@ def _keep_rows(assessment: Assessment, key: str) -> JSON:
     path = work_folder() / f"{key}.npz"
     with whole_file(path, force=True) as temporary:
         with temporary.open("wb") as file:
-            np.savez(file, allow_pickle=False, **row_arrays(assessment))
+            # Numbers only: `np.load` below refuses what numpy would have to pickle. To numpy 2.0
+            # allow_pickle=False, here, is one more array.
+            arrays: dict[str, Any] = dict(row_arrays(assessment))
+            np.savez(file, **arrays)
         return {"file": str(path), "hash": _hash(temporary)}
 
 

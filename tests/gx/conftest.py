@@ -56,6 +56,15 @@ def context() -> Any:
     return context
 
 
+@pytest.fixture(autouse=True)
+def _current_context(request) -> None:
+    """Before 1.24, what belongs to one context is looked up in the one that was made last."""
+    if "context" in request.fixturenames:
+        from great_expectations.data_context.data_context.context_factory import set_context
+
+        set_context(request.getfixturevalue("context"))
+
+
 @pytest.fixture(scope="session")
 def frames(context) -> Any:
     """A batch definition to which a test gives its own DataFrame."""

@@ -98,6 +98,7 @@ class TestEachPolicyEndsInItsState:
         assert "nothing is left" in page
 
     def test_buckets_on_dask_end_in_the_same_state(self, tables, tmp_path):
+        pytest.importorskip("distributed", reason="needs mdba-checks[dask]")
         settings = {**config(), "seed": 77, "jobs": 2}  # not in the cache
         state, run_id = run(tables, settings, str(tmp_path / "out.parquet"), engine="dask")
         assert (state.type.value, state.name) == ("FAILED", "Blocked")

@@ -94,7 +94,9 @@ def test_the_gold_is_the_top_of_a_logistic_regression_on_the_outcome(simulations
     columns = [
         numbers.fillna(numbers.median()),
         numbers.isna().astype(float).add_suffix("_missing"),
-        pd.get_dummies(covariates.frame.select_dtypes(["str"]), dummy_na=True, dtype=float),
+        pd.get_dummies(
+            covariates.frame.select_dtypes(exclude=["number", "bool"]), dummy_na=True, dtype=float
+        ),
         (covariates.group == "women").rename("women").astype(float),
     ]
     design = StandardScaler().fit_transform(pd.concat(columns, axis=1))
