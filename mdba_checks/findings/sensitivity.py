@@ -24,8 +24,8 @@ def overturned(numbers: Gaps, measures: Measures, max_gap: float) -> list[str]:
 
     It cannot where some theta puts the gap on the other side of the limit, clearly elsewhere than
     it is without hidden information. Where the table describes the groups unequally well, it need
-    not be clear, and to call somebody biased theta may not matter in any group by itself. Where
-    theta was measured, the interval allows for it.
+    not be clear, and theta may differ between groups. Where theta was measured, the interval allows
+    for it.
     """
     texts = np.full(numbers.gap.shape, "", dtype=object)
     if numbers.path is None or numbers.path_error is None:
@@ -38,12 +38,12 @@ def overturned(numbers: Gaps, measures: Measures, max_gap: float) -> list[str]:
     other_side = (beyond != beyond[..., :1]) & clear
     doubtful = other_side.any(axis=-1) & ~measures.theta_measured
     step = np.argmax(other_side, axis=-1)
-    nearest = _nearest(numbers)
-    alone = unequal & beyond[..., 0] & ~measures.theta_measured & (np.abs(nearest) <= max_gap)
+    elsewhere = _elsewhere(numbers, max_gap)
+    alone = unequal & ~measures.theta_measured & ((np.abs(elsewhere) > max_gap) != beyond[..., 0])
     for row, column in np.argwhere(doubtful | alone):
         there = numbers.path[row, column, step[row, column]]
         if not doubtful[row, column]:
-            there = nearest[row, column]
+            there = elsewhere[row, column]
         why = (
             "the features describe the groups unequally well"
             if unequal[column]
@@ -57,13 +57,17 @@ def overturned(numbers: Gaps, measures: Measures, max_gap: float) -> list[str]:
     return list(texts.ravel())
 
 
-def _nearest(numbers: Gaps) -> FloatArray:
-    """Return the gap nearest to none that is possible if labelers know more in some groups."""
+def _elsewhere(numbers: Gaps, max_gap: float) -> FloatArray:
+    """Return the gap that contradicts the estimate most, if labelers know more in some groups.
+
+    Of an estimate beyond the limit it is the one nearest to none, of one within it the largest.
+    """
     if numbers.apart is None:
-        return np.full(numbers.gap.shape, np.inf)
+        return numbers.gap
     low, high = numbers.apart[..., 0], numbers.apart[..., 1]
-    nearest: FloatArray = np.clip(0.0, low, high)
-    return nearest
+    largest = np.where(-low > high, low, high)
+    with np.errstate(invalid="ignore"):
+        return np.where(np.abs(numbers.gap) > max_gap, np.clip(0.0, low, high), largest)
 
 
 def robustness(numbers: Gaps, low: FloatArray, high: FloatArray, max_gap: float) -> FloatArray:
