@@ -134,7 +134,7 @@ SETTINGS = {
             for name, features, goals in (
                 ("words", words, FIND_ONE),
                 ("pairs", pairs, FIND_ONE),
-                ("raw text", raw_text, FIND_NOBODY),
+                ("raw text", raw_text, FIND_ONE),
                 ("noise", noise, FIND_NOBODY),
             )
         ),

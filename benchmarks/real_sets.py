@@ -9,8 +9,8 @@ HateCheck
     those about six other groups; texts about nobody are left out. Gold is 100 texts about women
     and 300 about the others (six times as many), drawn at random; they leave the labels. Four
     settings differ in what the tables hold of a text: 40 components of its words (``words``), or
-    of its words and pairs of words (``pairs``), the text itself, which nobody reads
-    (``raw text``), or a column of noise (``noise``).
+    of its words and pairs of words (``pairs``), the text itself, which is read as text
+    (``raw text``), or a column of noise beside text that nobody reads (``noise``).
 
 The files are not part of the checkout. The truth is counted over the labels that are left.
 """
