@@ -63,14 +63,18 @@ def send(
 ) -> Sent:
     """Decide what leaves, and write it where an output is named."""
     from mdba_checks.cli.progress import progress
-    from mdba_checks.outputs import decide_release, write_release
+    from mdba_checks.outputs import decide_release, supersede, write_release
 
     with progress(quiet=quiet) as report:
         found = decide_release(labels, gold, assessment, progress=report)
     record, published = found.record(), None
-    if output is not None and not found.decision.stops:
+    lines: tuple[str, ...] = ()
+    if output is not None and found.decision.stops:
+        if supersede(output, record):
+            lines = (f"{output}, released earlier, is marked as superseded",)
+    elif output is not None:
         published = write_release(labels, found, output, force=force, inputs=inputs)
         record["output"] = published.record["file"]
     # Without an output nobody expects a file from labels that are stopped.
     told = output is not None or not found.decision.stops
-    return Sent(found, found.lines(published) if told else (), record)
+    return Sent(found, (*found.lines(published), *lines) if told else (), record)

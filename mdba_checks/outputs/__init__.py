@@ -31,7 +31,8 @@ from mdba_checks.outputs.release_rule import (
 )
 from mdba_checks.outputs.released import Released, read_released
 from mdba_checks.outputs.rerun import Rerun, rerun
-from mdba_checks.outputs.sidecar import Published, Verification, check_outputs, sidecar_path, verify
+from mdba_checks.outputs.sidecar import Published, check_outputs, sidecar_path
+from mdba_checks.outputs.verification import Verification, supersede, verify
 
 __all__ = [
     "ADDED_COLUMNS",
@@ -66,6 +67,7 @@ __all__ = [
     "row_arrays",
     "sheet_format",
     "sidecar_path",
+    "supersede",
     "takes_rows_out",
     "to_json",
     "to_plain",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,8 @@ import pyarrow as pa
 
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
-from mdba_checks.outputs.sidecar import verify
-from mdba_checks.tables import content_hash, read_table
+from mdba_checks.outputs.verification import verify
+from mdba_checks.tables import Source, content_hash, read_table
 from mdba_checks.verdict import Decision
 
 _USABLE = ("pass", "annotate", "quarantine")
@@ -47,11 +48,20 @@ class Released:
         return CheckConfig.from_mapping(self.record["config"], origin="the sidecar")
 
 
-def read_released(path: str | Path) -> Released:
+def read_released(
+    path: str | Path, *, labels: Source | None = None, max_age: timedelta | None = None
+) -> Released:
     r"""Return the rows of a released data set, or refuse.
 
     The rows that are returned are the rows that were compared with the sidecar; the file is not
     read a second time. Columns with names of labelers, groups and items are text: 007 stays 007.
+
+    Parameters
+    ----------
+    path
+        A data set that left the gate.
+    labels, max_age
+        As for `verify`: the labels as they are now, and how old the release may be.
 
     Raises
     ------
@@ -70,7 +80,7 @@ def read_released(path: str | Path) -> Released:
     """
     if not str(path).strip():
         raise InputError("there is no released data set: give the gate an output")
-    found = verify(path)
+    found = verify(path, labels=labels, max_age=max_age)
     if not found.ok or found.record is None:
         raise InputError(f"{path} was not released by the gate as it is: {found.reason}")
     record = found.record

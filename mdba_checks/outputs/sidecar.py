@@ -1,4 +1,4 @@
-"""The sidecar: a data set's passport, and the way to tell whether it belongs to it.
+"""The sidecar: what was decided about a data set, beside it and, in Parquet, inside it.
 
 Beside a data set that leaves the gate lies ``<name>.mdba.json``: the record of the check and the
 hash of what was written. Parquet files also carry it inside. The hash is of the content, not of the
@@ -27,7 +27,6 @@ from mdba_checks import __version__
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
 from mdba_checks.outputs.copied_rows import (
-    METADATA_KEY,
     ArrowRows,
     Format,
     Rows,
@@ -36,7 +35,7 @@ from mdba_checks.outputs.copied_rows import (
     without_index,
 )
 from mdba_checks.outputs.files import check_target, whole_file
-from mdba_checks.outputs.record import parse_record, to_json
+from mdba_checks.outputs.record import to_json
 from mdba_checks.tables import (
     BoolArray,
     IntArray,
@@ -51,7 +50,7 @@ from mdba_checks.tables import (
 )
 
 SUFFIX = ".mdba.json"
-_SEAL = "seal"
+SEAL = "seal"
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,7 @@ class Published:
     Attributes
     ----------
     path, sidecar
-        The data set and its passport.
+        The data set and its sidecar.
     record
         What the sidecar says.
     messages
@@ -101,15 +100,6 @@ class Published:
     sidecar: Path
     record: Mapping[str, Any]
     messages: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Verification:
-    """Whether a file is the one its sidecar speaks of; if not, why not."""
-
-    ok: bool
-    reason: str
-    record: Mapping[str, Any] | None = None
 
 
 def sidecar_path(path: str | Path) -> Path:
@@ -155,7 +145,7 @@ def publish(
     Parameters
     ----------
     main, others
-        What to write; the sidecar speaks of `main` and lists the others.
+        What to write; the sidecar describes `main` and lists the others.
     record
         The record of the check.
     config
@@ -175,7 +165,7 @@ def publish(
     check_outputs(main.path, *(part.path for part in others), force=force, inputs=inputs)
     beside = sidecar_path(main.path)
     replace = force or _is_abandoned(main.path)
-    reader = _Reader(tuple(sorted(text_columns(config))), config.missing_values)
+    reader = Reader(tuple(sorted(text_columns(config))), config.missing_values)
     with ExitStack() as files:
         # Files get their names when they are closed, the last opened first.
         naming = files.enter_context(_Turn(main.path.parent))
@@ -190,14 +180,15 @@ def publish(
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "created_by": f"mdba-checks {__version__}",
             "other_files": listed,
+            "approval": record.get("approval"),
         }
         expected = order if _is_copy(main, source) else None
-        passport = _write_main(main, target, about, reader, expected)
+        told = _write_main(main, target, about, reader, expected)
         temporary = files.enter_context(whole_file(beside, force=replace, inputs=inputs))
-        temporary.write_text(to_json(passport), encoding="ascii")
+        temporary.write_text(to_json(told), encoding="ascii")
         naming.take()
         check_target(main.path, force=force)  # somebody may have been faster
-    return Published(main.path, beside, passport)
+    return Published(main.path, beside, told)
 
 
 def _is_abandoned(output: Path) -> bool:
@@ -211,21 +202,21 @@ def _is_copy(main: Part, source: Source) -> bool:
 
 
 def _write_main(
-    main: Part, target: Path, about: Mapping[str, Any], reader: _Reader, order: IntArray | None
+    main: Part, target: Path, about: Mapping[str, Any], reader: Reader, order: IntArray | None
 ) -> dict[str, Any]:
-    """Write the data set, hold it against what it should be, and return its passport."""
+    """Write the data set, compare it with what it should be, and return its record."""
     form = format_of(main.path)
     if isinstance(main.rows, ArrowRows) and form == "parquet":
-        # It carries its passport, and so the hash of its content has to be known before.
+        # It carries its record, and so the hash of its content has to be known before.
         said = main.described(reader.normalised(main.rows.joined(extra=main.extra, keep=main.keep)))
-        passport = _sealed({**about, "file": {**said, **asdict(reader)}})
-        main.write(target, metadata=to_json(passport).encode())
+        told = sealed({**about, "file": {**said, **asdict(reader)}})
+        main.write(target, metadata=to_json(told).encode())
         held = reader.read(target, form)
     else:
         main.write(target)
         held = reader.read(target, form)
         said = main.described(held)
-        passport = _sealed({**about, "file": {**said, **asdict(reader)}})
+        told = sealed({**about, "file": {**said, **asdict(reader)}})
     right = held.num_rows == len(main) and content_hash(held) == said["content_hash"]
     if right and order is not None:
         copied = content(held.drop_columns([] if main.extra is None else list(main.extra.columns)))
@@ -235,7 +226,7 @@ def _write_main(
             f"cannot write {main.path}: the copy differs from the labels that were assessed; if "
             "nobody changed them meanwhile, choose an output in the other format"
         )
-    return passport
+    return told
 
 
 class _Turn:
@@ -268,106 +259,33 @@ class _Turn:
             os.close(self._descriptor)
 
 
-def verify(path: str | Path) -> Verification:
-    r"""Tell whether a file is still the one its sidecar speaks of.
-
-    A Parquet file without its sidecar is held against what it carries inside.
-
-    Raises
-    ------
-    InputError
-        When there is no such file, or its name ends in no known format.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp()) / "labels.csv"
-    >>> _ = file.write_text("labeler,label\nann,1\n")
-    >>> verify(file).reason
-    'there is no labels.csv.mdba.json beside it'
-    """
-    path, form = Path(path), format_of(path)
-    if not path.is_file():
-        raise InputError(f"no such file: {str(path)!r}")
-    record = None
-    try:
-        record = _passport(path, form)
-        _hold_against(path, form, record)
-    except (_DoubtError, InputError) as error:
-        return Verification(ok=False, reason=str(error), record=record)
-    return Verification(ok=True, reason="it holds what its sidecar speaks of", record=record)
-
-
-class _DoubtError(Exception):
-    """Why a file and a sidecar do not belong together."""
-
-
-def _passport(path: Path, form: Format) -> dict[str, Any]:
-    """Return the record that belongs to a file."""
-    beside = sidecar_path(path)
-    texts: list[bytes] = []
-    try:
-        if beside.exists():
-            texts.append(beside.read_bytes())
-        if form == "parquet":
-            inside = pq.read_schema(path).metadata or {}
-            texts += [inside[METADATA_KEY]] if METADATA_KEY in inside else []
-    except (OSError, pa.ArrowException) as error:
-        raise _DoubtError(f"it cannot be read: {first_line(error)}") from None
-    if not texts:
-        raise _DoubtError(f"there is no {beside.name} beside it")
-    if len(set(texts)) > 1:
-        raise _DoubtError(f"{beside.name} is not the sidecar that the file carries inside")
-    try:
-        record = parse_record(texts[0])
-    except ValueError:
-        raise _DoubtError(f"{beside.name} is damaged") from None
-    if not is_sealed(record):
-        raise _DoubtError(f"{beside.name} is damaged")
-    return record
-
-
 def is_sealed(record: Mapping[str, Any]) -> bool:
     """Tell whether a record that was parsed from JSON carries its own hash: nobody changed it.
 
     It protects from accidents, not from forgers, who can make a hash as well.
     """
     try:
-        return bool(record.get(_SEAL) == _sealed(record)[_SEAL])
+        return bool(record.get(SEAL) == sealed(record)[SEAL])
     except RecursionError:  # what can be parsed may still be too deep to be written
         return False
 
 
-def _hold_against(path: Path, form: Format, record: Mapping[str, Any]) -> None:
-    """Compare what a file holds with what its sidecar says."""
-    try:
-        said = record["file"]
-        reader = _Reader(tuple(said["text_columns"]), tuple(said["missing_values"]))
-        rows, digest = said["rows"], said["content_hash"]
-    except (KeyError, TypeError):
-        raise _DoubtError("its sidecar does not say what it should hold") from None
-    held = reader.read(path, form)
-    if held.num_rows != rows:
-        raise _DoubtError(f"it has {held.num_rows} rows, its sidecar speaks of {rows}")
-    if content_hash(held) != digest:
-        raise _DoubtError("its values are not those that its sidecar speaks of")
-
-
-def _sealed(record: Mapping[str, Any]) -> dict[str, Any]:
+def sealed(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the record with a hash of itself, so that a change in it shows."""
-    plain = {key: value for key, value in record.items() if key != _SEAL}
+    plain = {key: value for key, value in record.items() if key != SEAL}
     text = json.dumps(plain, sort_keys=True, allow_nan=False)
-    return {**plain, _SEAL: hashlib.blake2b(text.encode(), digest_size=16).hexdigest()}
+    return {**plain, SEAL: hashlib.blake2b(text.encode(), digest_size=16).hexdigest()}
 
 
 @dataclass(frozen=True)
-class _Reader:
+class Reader:
     """How a file has to be read to give the hash of its content."""
 
     text_columns: tuple[str, ...]
     missing_values: tuple[str, ...]
 
     def read(self, path: Path, form: Format) -> pa.Table:
+        """Return what a file holds."""
         # By the format and not by the name: temporary files have names of their own.
         try:
             if form == "parquet":
@@ -377,4 +295,5 @@ class _Reader:
             raise InputError(f"it cannot be read: {first_line(error)}") from None
 
     def normalised(self, table: pa.Table) -> pa.Table:
+        """Return a table as it would be read from a file."""
         return read_table(without_index(table), **asdict(self))

@@ -75,11 +75,9 @@ def label_bias_gate(
         raise InputError("a person may release the labels (on_block: approve): give an output")
     prints = fingerprint(labels, gold, values)
     kept = assess_labels(labels, gold, values, prints)
-    record = decide(kept, policy)
-    ended: dict[str, Any] = {key: record[key] for key in ("verdict", "reasons")} | {"files": {}}
+    decide(kept, policy)
     approval, note = None, ""
-    if OUTCOMES[ended["verdict"]] not in STOPPED:
-        ended = write_outputs(labels, gold, kept, policy, output, force=force)
+    ended: dict[str, Any] = write_outputs(labels, gold, kept, policy, output, force=force)
     if OUTCOMES[ended["verdict"]] in STOPPED and settings.policy.on_block == "approve":
         wait = settings.policy.approval_timeout
         publish_verdict(kept, policy, source=source, waiting=duration(wait), ended=ended)

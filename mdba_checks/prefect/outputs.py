@@ -7,7 +7,7 @@ calls `mdba_checks.read_released`, which compares the two.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from mdba_checks.outputs import (
     read_released,
     removed_path,
     sidecar_path,
+    supersede,
     takes_rows_out,
     verify,
     write_release,
@@ -55,6 +56,8 @@ def write_outputs(
 ) -> JSON:
     """Decide what leaves and write it, with its sidecar; the rule is `decide_release`.
 
+    Where nothing may leave, a release of the same labels that is there is marked as superseded.
+
     An output that an earlier attempt has written already is left as it is.
 
     Parameters
@@ -79,7 +82,8 @@ def write_outputs(
         where the policy can take rows out, ``removed``, as paths.
     """
     assessment, decision = judged(kept, policy)
-    if output is not None or decision.verdict == "quarantine":
+    stays = approval is not None or not decision.stops
+    if (output is not None and stays) or decision.verdict == "quarantine":
         origin = Origin.of(labels, gold)
         assessment = replace(_whole(assessment, kept, labels, gold), origin=origin)
     found = decide_release(labels, gold, assessment, approval=approval)
@@ -89,6 +93,10 @@ def write_outputs(
         "files": {},
     }
     published = None
+    if output is not None and found.decision.stops:
+        where = asdict(Origin.of(labels, gold))
+        if supersede(output, {**found.record(), "origin": where}):
+            log().warning("%s, released earlier, is marked as superseded", output)
     if output is not None and not found.decision.stops:
         if _is_written(output, found.record()):
             log().info("%s is there already, as it should be", output)
@@ -117,6 +125,8 @@ def verify_released(path: str) -> JSON:
     released = read_released(path)
     record = released.record
     log().info("%s: %s rows, verdict %s", path, len(released.table), record["verdict"])
+    if record.get("approval"):
+        log().warning("%s: %s", path, record["reasons"][0])
     return {
         "verdict": record["verdict"],
         "reasons": list(record["reasons"]),

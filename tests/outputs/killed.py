@@ -18,8 +18,8 @@ import pandas as pd
 
 from mdba_checks import CheckConfig, Policy, assess, gate
 from mdba_checks.errors import InputError
+from mdba_checks.outputs import sidecar_path, verify
 from mdba_checks.outputs.quarantine import quarantine, removed_path
-from mdba_checks.outputs.sidecar import sidecar_path, verify
 from tests.helpers import write_annotated, write_quarantined
 
 ROWS, KILLS, RACES = 6_000, 15, 6

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from mdba_checks.cli import main
-from mdba_checks.outputs.sidecar import sidecar_path, verify
+from mdba_checks.outputs import sidecar_path, verify
 from mdba_checks.simulation import simulate
 
 
@@ -206,7 +206,7 @@ class TestVerify:
         mdba(*check, "--max-gap", "0.9", "--output", output)
         run = mdba("verify", output)
         assert run.code == 0
-        assert run.out.startswith(f"ok: {output} holds what its sidecar speaks of: 2,600 rows")
+        assert run.out.startswith(f"ok: {output} holds what its sidecar describes: 2,600 rows")
         assert mdba("verify", output, "--quiet") == Run(0, "", "")
         output.write_text(output.read_text().replace("L1", "L2", 1))
         run = mdba("verify", output)

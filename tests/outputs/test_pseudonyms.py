@@ -10,11 +10,11 @@ import pytest
 
 from mdba_checks import CheckConfig, Policy, assess, gate
 from mdba_checks.errors import InputError
+from mdba_checks.outputs import sidecar_path, verify
 from mdba_checks.outputs.annotate import annotate
 from mdba_checks.outputs.mapping import write_mapping
 from mdba_checks.outputs.quarantine import quarantine
 from mdba_checks.outputs.record import to_json, to_record
-from mdba_checks.outputs.sidecar import sidecar_path, verify
 from mdba_checks.simulation import simulate
 from mdba_checks.tables import KEY_VARIABLE, pseudonym
 from tests.helpers import write_annotated, write_quarantined

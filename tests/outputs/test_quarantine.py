@@ -8,9 +8,9 @@ import pytest
 
 from mdba_checks import Policy, assess, gate
 from mdba_checks.errors import InputError
+from mdba_checks.outputs import sidecar_path, verify
 from mdba_checks.outputs.annotate import ADDED_COLUMNS
 from mdba_checks.outputs.quarantine import quarantine, removed_path
-from mdba_checks.outputs.sidecar import sidecar_path, verify
 from tests.helpers import write_quarantined
 
 

@@ -15,11 +15,11 @@ from sklearn.linear_model import LogisticRegression
 
 from mdba_checks import CheckConfig, Policy, assess, assessment, gate
 from mdba_checks.errors import InputError
+from mdba_checks.outputs import sidecar_path, verify
 from mdba_checks.outputs.quarantine import quarantine
 from mdba_checks.outputs.record import parse_record, to_json, to_record, versions
 from mdba_checks.outputs.release_rule import decide_release
 from mdba_checks.outputs.rerun import TOLERANCE, TOLERANCE_ACROSS_VERSIONS, read_recorded, rerun
-from mdba_checks.outputs.sidecar import sidecar_path, verify
 from mdba_checks.simulation import simulate
 from mdba_checks.tables import Origin, without_secrets
 from tests.helpers import write_annotated, write_quarantined

@@ -9,7 +9,7 @@ import pytest
 
 from mdba_checks import __version__
 from mdba_checks.errors import InputError
-from mdba_checks.outputs.sidecar import check_outputs, sidecar_path, verify
+from mdba_checks.outputs import check_outputs, sidecar_path, verify
 from mdba_checks.tables import content_hash, read_table
 from tests.helpers import write_annotated
 

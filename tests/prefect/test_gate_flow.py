@@ -13,6 +13,7 @@ from prefect.exceptions import FailedRun
 from mdba_checks import CheckConfig, assess, gate
 from mdba_checks.outputs import verify
 from mdba_checks.prefect import label_bias_gate
+from mdba_checks.report import in_a_row
 from mdba_checks.simulation import simulate
 from tests.helpers import write_annotated
 from tests.prefect.api import artifacts, config, events, make_tables, task_states
@@ -44,7 +45,14 @@ class TestEachPolicyEndsInItsState:
         assert "1 labeler biased beyond ±0.2: L1" in state.message
         assert not list(tmp_path.iterdir())
         assert [event["event"] for event in events(run_id)] == ["mdba.gate.blocked"]
-        assert "write outputs" not in task_states(run_id)
+
+    def test_a_later_block_marks_the_release_before_it(self, tables, tmp_path):
+        out = str(tmp_path / "out.parquet")
+        assert run(tables, config(max_gap=0.9), out)[0].name == "Passed"
+        assert verify(out).ok
+        state, _ = run(tables, config(), out, force=True)
+        assert state.name == "Blocked"
+        assert "superseded" in verify(out).reason
 
     def test_annotate_lets_all_rows_through_with_their_findings(self, tables, tmp_path):
         state, run_id = run(tables, config(mode="annotate"), str(tmp_path / "out.parquet"))
@@ -176,7 +184,7 @@ class TestASecondRun:
         settings = config(max_gap=0.3, min_gold_positives=200)
         state, _ = run(tables, settings)
         fresh = gate(assess(tables.labels, tables.gold, CheckConfig.from_mapping(settings)))
-        assert state.message == f"{fresh.reasons[0]}."
+        assert state.message == in_a_row(fresh.reasons)
 
     def test_sees_that_one_label_was_changed(self, tables, tmp_path):
         labels = pd.read_parquet(tables.labels)

@@ -165,7 +165,7 @@ def half_a_file(out: Path) -> str:
     """Tell which file under a promised name is not whole, or nothing."""
     problems = []
     if (out / "out.csv").exists() and not verify(out / "out.csv").ok:
-        problems.append("out.csv is not what its sidecar speaks of")
+        problems.append("out.csv is not what its sidecar describes")
     for name in ("check.json", "out.csv.mdba.json"):
         if (out / name).exists():
             try:

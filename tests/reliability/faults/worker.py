@@ -70,7 +70,7 @@ def _judged(client: Any, number: UUID, out: Path, lost: str) -> Trial:
     tasks = {each.name.rpartition("-")[0] for each in client.read_task_runs(flow_run_filter=wanted)}
     trained = "train model" in tasks or list(out.parent.glob("*.model*"))
     if out.exists() and not verify(out).ok:
-        lost = f"{out.name} is not what its sidecar speaks of"
+        lost = f"{out.name} is not what its sidecar describes"
     let_through = "training began before the gate was done" if trained and not passed else ""
     what = "killed behind the gate" if passed else "killed before the gate was done"
     if _state(client, number) == "COMPLETED":

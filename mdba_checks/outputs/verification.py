@@ -1,0 +1,229 @@
+"""Whether a data set that left the gate still counts: the same content, and nothing newer.
+
+`verify` compares a file with its sidecar. Releases grow old: the labels change, time passes, or a
+later check of the same labels is stopped, which `supersede` writes into the sidecar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mdba_checks.config import CheckConfig
+from mdba_checks.errors import InputError
+from mdba_checks.outputs.copied_rows import METADATA_KEY, Format, format_of
+from mdba_checks.outputs.files import write_whole
+from mdba_checks.outputs.record import parse_record, to_json
+from mdba_checks.outputs.sidecar import SEAL, Reader, is_sealed, sealed, sidecar_path
+from mdba_checks.tables import (
+    Source,
+    content_hash,
+    first_line,
+    is_database,
+    read_table,
+    source_name,
+    text_columns,
+)
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Whether a file is the one its sidecar describes and still counts; if not, why not."""
+
+    ok: bool
+    reason: str
+    record: Mapping[str, Any] | None = None
+
+
+def verify(
+    path: str | Path, *, labels: Source | None = None, max_age: timedelta | None = None
+) -> Verification:
+    r"""Return whether a file is the one its sidecar describes, and whether that still counts.
+
+    A Parquet file without its sidecar is compared with what it carries inside. A release does not
+    count any more when a later check of the same labels was stopped (see `supersede`).
+
+    Parameters
+    ----------
+    path
+        A data set that left the gate.
+    labels
+        The labels as they are now: when they are not those that were checked, the release is old.
+    max_age
+        How long ago it may have been released.
+
+    Raises
+    ------
+    InputError
+        When there is no such file, its name ends in no known format, or the labels cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "labels.csv"
+    >>> _ = file.write_text("labeler,label\nann,1\n")
+    >>> verify(file).reason
+    'there is no labels.csv.mdba.json beside it'
+    """
+    path, form = Path(path), format_of(path)
+    if not path.is_file():
+        raise InputError(f"no such file: {str(path)!r}")
+    record = None
+    try:
+        record = _record_of(path, form)
+        _compare(path, form, record)
+        _refuse_superseded(record)
+        if max_age is not None:
+            _refuse_old(record, max_age)
+    except (_DoubtError, InputError) as error:
+        return Verification(ok=False, reason=str(error), record=record)
+    if labels is not None and not _are_checked(labels, record):
+        return Verification(
+            ok=False,
+            reason=f"{source_name(labels)} does not hold the labels that were released any more: "
+            "check it again",
+            record=record,
+        )
+    return Verification(ok=True, reason="it holds what its sidecar describes", record=record)
+
+
+def supersede(output: str | Path, record: Mapping[str, Any]) -> bool:
+    """Mark an older release as superseded, because a later check of its labels was stopped.
+
+    Its sidecar gets the field ``superseded`` with the verdict, the reasons and the time; the data
+    stays as it is. Nothing happens where there is no release, or it is one of other labels.
+
+    Parameters
+    ----------
+    output
+        Where the older release is.
+    record
+        The record of the later check.
+
+    Returns
+    -------
+    bool
+        Whether there was something to mark.
+    """
+    path = Path(output)
+    if not path.is_file():
+        return False
+    try:
+        older = _record_of(path, format_of(path))
+    except (_DoubtError, InputError):
+        return False  # `verify` refuses it already
+    if not _are_same_labels(older, record):
+        return False
+    now = {
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "verdict": record["verdict"],
+        "reasons": list(record["reasons"]),
+        "labels_hash": record["data"]["labels_hash"],
+    }
+    write_whole(sidecar_path(path), to_json(sealed({**older, "superseded": now})), force=True)
+    return True
+
+
+def _are_same_labels(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Return whether two checks are about the same labels: the same table, or the same rows."""
+    try:
+        if one["data"]["labels_hash"] == other["data"]["labels_hash"]:
+            return True
+        first, second = one["origin"]["labels"], other["origin"]["labels"]
+    except (KeyError, TypeError):
+        return False
+    if not isinstance(first, str) or not isinstance(second, str):
+        return False
+    if is_database(first) or is_database(second):
+        return first == second
+    return Path(first).absolute() == Path(second).absolute()
+
+
+def _refuse_superseded(record: Mapping[str, Any]) -> None:
+    later = record.get("superseded")
+    if later:
+        try:
+            said = f"{later['verdict']} at {later['at']}: {' '.join(later['reasons'])}"
+        except (KeyError, TypeError):
+            said = "its sidecar does not say when"
+        raise _DoubtError(f"it is superseded: a later check of the same labels ended with {said}")
+
+
+def _refuse_old(record: Mapping[str, Any], max_age: timedelta) -> None:
+    try:
+        age = datetime.now(UTC) - datetime.fromisoformat(record["created"])
+    except (KeyError, TypeError, ValueError):
+        raise _DoubtError("its sidecar does not say when it was released") from None
+    if age > max_age:
+        raise _DoubtError(
+            f"it was released {_duration(age)} ago, and at most {_duration(max_age)} are allowed: "
+            "check the labels again"
+        )
+
+
+def _duration(span: timedelta) -> str:
+    hours = span / timedelta(hours=1)
+    return f"{hours / 24:.1f} days" if hours >= 48 else f"{hours:.1f} hours"
+
+
+def _are_checked(labels: Source, record: Mapping[str, Any]) -> bool:
+    config = CheckConfig.from_mapping(record["config"], origin="the sidecar")
+    table = read_table(
+        labels, text_columns=text_columns(config), missing_values=config.missing_values
+    )
+    return bool(content_hash(table) == record["data"]["labels_hash"])
+
+
+class _DoubtError(Exception):
+    """Why a file and a sidecar do not belong together."""
+
+
+def _record_of(path: Path, form: Format) -> dict[str, Any]:
+    """Return the record that belongs to a file."""
+    beside = sidecar_path(path)
+    texts: list[bytes] = []
+    try:
+        if beside.exists():
+            texts.append(beside.read_bytes())
+        if form == "parquet":
+            inside = pq.read_schema(path).metadata or {}
+            texts += [inside[METADATA_KEY]] if METADATA_KEY in inside else []
+    except (OSError, pa.ArrowException) as error:
+        raise _DoubtError(f"it cannot be read: {first_line(error)}") from None
+    if not texts:
+        raise _DoubtError(f"there is no {beside.name} beside it")
+    try:
+        records = [parse_record(text) for text in texts]
+    except ValueError:
+        raise _DoubtError(f"{beside.name} is damaged") from None
+    if not all(map(is_sealed, records)):
+        raise _DoubtError(f"{beside.name} is damaged")
+    if any(_as_released(each) != _as_released(records[0]) for each in records):
+        raise _DoubtError(f"{beside.name} is not the sidecar that the file carries inside")
+    return records[0]
+
+
+def _as_released(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record without what may be added to it later."""
+    return {key: value for key, value in record.items() if key not in ("superseded", SEAL)}
+
+
+def _compare(path: Path, form: Format, record: Mapping[str, Any]) -> None:
+    """Compare what a file holds with what its sidecar says."""
+    try:
+        said = record["file"]
+        reader = Reader(tuple(said["text_columns"]), tuple(said["missing_values"]))
+        rows, digest = said["rows"], said["content_hash"]
+    except (KeyError, TypeError):
+        raise _DoubtError("its sidecar does not say what it should hold") from None
+    held = reader.read(path, form)
+    if held.num_rows != rows:
+        raise _DoubtError(f"it has {held.num_rows} rows, its sidecar describes {rows}")
+    if content_hash(held) != digest:
+        raise _DoubtError("its values are not those that its sidecar describes")
