@@ -137,7 +137,7 @@ def distribution(assessment: Assessment) -> Html:
                     y=f"{_HEIGHT - 20 - below[number] - height:.1f}",
                     width=f"{step - 1:.1f}",
                     height=f"{height:.1f}",
-                    class_=f"bar {finding}",
+                    class_=f"column {finding}",
                 )
             )
             below[number] += height

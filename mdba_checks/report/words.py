@@ -217,8 +217,7 @@ def next_steps(assessment: Assessment, decision: Decision) -> list[str]:
     if decision.verdict == "block":
         steps.append("Have the affected items labeled again, or leave these rows out; check again.")
     if counts[INCONCLUSIVE]:
-        right = METRICS[assessment.config.metric].right
-        steps.append(f"Add gold items where {right} is right, or labels, to narrow open intervals.")
+        steps.append("More gold items, drawn as they come, or more labels narrow open intervals.")
     return steps or ["Keep this report beside the data."]
 
 
