@@ -75,7 +75,7 @@ def show_result(
     of_cohorts = together(assessment)
     of_cohorts = of_cohorts[of_cohorts["labeler"] != WHOLE]
     if len(of_cohorts):
-        for row in labeler_table(of_cohorts, screen, limit=decision.policy.max_gap):
+        for row in labeler_table(of_cohorts, screen, limit=decision.policy.max_gap, who="cohort"):
             screen.console.print(row)
     for line in crowd_sentences(assessment, ascii_only=True):
         screen.write(line)

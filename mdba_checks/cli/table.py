@@ -34,6 +34,7 @@ def labeler_table(
     *,
     limit: float,
     truth: Mapping[tuple[str, str], float] | None = None,
+    who: str = "labeler",
 ) -> list[Text]:
     """Return the lines of the table for these rows, in their order, as wide as the screen allows.
 
@@ -47,8 +48,11 @@ def labeler_table(
         The tolerated gap.
     truth
         The true gap by labeler and group, where it is known: for simulated data.
+    who
+        What the rows are about, for the heading.
     """
     columns = _columns(gaps, screen, truth)
+    columns["labeler"][0] = who
     space = " " * (2 if screen.width >= _ROOMY else 1)
     widths = _widths(columns, screen.width, len(space))
     if "bar" in widths:
