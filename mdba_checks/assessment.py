@@ -19,7 +19,6 @@ from mdba_checks.estimation import (
     Estimator,
     Pooled,
     Progress,
-    Rates,
     estimate_rates,
     estimator,
     open_engine,
@@ -32,6 +31,7 @@ from mdba_checks.findings import (
     Measures,
     Outlook,
     Plan,
+    Together,
     about_rounds,
     at_look,
     compare,
@@ -43,8 +43,8 @@ from mdba_checks.findings import (
     inspect,
     make_plan,
     measure,
-    of_cohorts,
     outlook_of,
+    take_together,
     with_crowds,
     with_findings,
     with_pooled,
@@ -80,21 +80,6 @@ class DataSummary:
     features: tuple[str, ...]
     labels_hash: str
     gold_hash: str
-
-
-@dataclass(frozen=True)
-class Together:
-    """What is known about cohorts of labels, before a policy judges it."""
-
-    names: tuple[str, ...]
-    numbers: Gaps
-    measures: Measures
-
-    def table(self, config: CheckConfig, policy: Policy) -> pd.DataFrame:
-        """Return a row per cohort and group, under a policy."""
-        asked = config.model_copy(update={"policy": policy})
-        wanted = self.measures.contrasts
-        return gap_table(self.names, wanted, self.numbers, self.measures, asked)
 
 
 @dataclass(frozen=True)
@@ -448,7 +433,7 @@ def _assessment(
         seed=config.seed,
     )
     everybody = np.zeros(len(data.labels), dtype=np.int64)
-    overall = _together(estimation.overall, (WHOLE,), everybody, data, measures, config)
+    overall = take_together(estimation.overall, (WHOLE,), everybody, data, measures, config)
     crowds = None
     if overall is not None:
         crowds = find_crowds(data, estimation, wanted, overall.numbers, config)
@@ -478,35 +463,12 @@ def _assessment(
         with_crowds(numbers, crowds, config.confidence),
         measures,
         overall,
-        _together(estimation.by_cohort, data.cohorts, data.labels.cohort, data, measures, config),
+        take_together(
+            estimation.by_cohort, data.cohorts, data.labels.cohort, data, measures, config
+        ),
         crowds,
         rounds=data.rounds,
     )
-
-
-def _together(
-    rates: Rates | None,
-    names: tuple[str, ...],
-    cohort: IntArray,
-    data: Data,
-    measures: Measures,
-    config: CheckConfig,
-) -> Together | None:
-    """Return what is known about cohorts, or about all labels as one cohort."""
-    if rates is None or not measures.estimator.is_doubly_robust:
-        return None
-    labels, shape = data.labels, (len(data.labelers), len(data.groups), len(names))
-    cell = labels.labeler.astype(np.int64) * shape[1] + labels.group
-    member = np.bincount(cell * shape[2] + cohort, minlength=int(np.prod(shape))).reshape(shape)
-    numbers = compare(
-        rates,
-        data.gold.group,
-        data.gold.cluster,
-        list(measures.contrasts),
-        confidence=config.confidence,
-        seed=config.seed,
-    )
-    return Together(names, numbers, of_cohorts(measures, names, member, rates))
 
 
 def _decisions(data: Data) -> IntArray:

@@ -62,6 +62,7 @@ from mdba_checks.findings.judge import (
 )
 from mdba_checks.findings.plan import PLAN_COLUMNS, Plan, check_wish, make_plan
 from mdba_checks.findings.sensitivity import overturned, robustness
+from mdba_checks.findings.together import Together, take_together
 
 __all__ = [
     "ASSUMPTION",
@@ -86,6 +87,7 @@ __all__ = [
     "Obstacle",
     "Outlook",
     "Plan",
+    "Together",
     "Wanted",
     "about_rounds",
     "adjust",
@@ -118,6 +120,7 @@ __all__ = [
     "p_values",
     "robustness",
     "sides_of",
+    "take_together",
     "with_crowds",
     "with_findings",
     "with_pooled",

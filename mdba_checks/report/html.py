@@ -31,14 +31,7 @@ from mdba_checks.report.forest import MAX_ROWS, forest
 from mdba_checks.report.formatting import listed, sentence
 from mdba_checks.report.labelers import LEVELS, badge, labelers_section
 from mdba_checks.report.markup import Html, join, tag
-from mdba_checks.report.together import (
-    WHOLE,
-    crowd_sentences,
-    distribution,
-    look_first_sentence,
-    together,
-    whole_sentences,
-)
+from mdba_checks.report.together import together_section
 from mdba_checks.verdict import CONSEQUENCES, Decision
 
 _PACKAGES = ("numpy", "pandas", "scikit-learn", "xgboost")
@@ -86,7 +79,7 @@ def render(
     """
     judged = assessment.with_policy(decision.policy)
     sections = [
-        ("whole", "All labels together", _together(judged)),
+        ("whole", "All labels together", together_section(judged)),
         ("gaps", "The gaps", _gaps(judged)),
         ("labelers", "The labelers", labelers_section(judged, history)),
         ("plan", "What would settle the rest", _plan(judged)),
@@ -217,41 +210,6 @@ def _verdict(judged: Assessment, decision: Decision, title: str) -> Html:
         tag("h2", "What now"),
         _list(words.next_steps(judged, decision)),
         class_=f"verdict {_VERDICT_LOOKS[decision.verdict]}",
-    )
-
-
-def _together(judged: Assessment) -> Html:
-    rows, policy = together(judged), judged.config.policy.resolved()
-    if rows.empty:
-        return Html("")
-    whole, cohorts = rows[rows["labeler"] == WHOLE], rows[rows["labeler"] != WHOLE]
-    limit = policy.max_gap_overall if policy.max_gap_overall is not None else policy.max_gap
-    said = [sentence(each) for each in whole_sentences(judged)]
-    people = [sentence(each) for each in crowd_sentences(judged)]
-    first = look_first_sentence(judged) if judged.crowd is not None else ""
-    return join(
-        [
-            tag("p", "What a model that trains on all of these labels would learn from them."),
-            _list(said),
-            forest(whole, max_gap=limit, prefix="whole"),
-            join(
-                [
-                    tag("h3", "Cohorts"),
-                    forest(cohorts, max_gap=policy.max_gap, prefix="cohorts"),
-                ]
-            )
-            if len(cohorts)
-            else "",
-            join(
-                [
-                    tag("h3", "The crowd"),
-                    _list([*people, *([sentence(first)] if first else [])]),
-                    distribution(judged),
-                ]
-            )
-            if people
-            else "",
-        ]
     )
 
 

@@ -7,7 +7,7 @@ anything about single labelers.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,9 @@ import pandas as pd
 
 from mdba_checks.assessment import Assessment
 from mdba_checks.findings import SEVERITY
-from mdba_checks.report.formatting import interval, listed, percent, signed
-from mdba_checks.report.markup import Html, tag
+from mdba_checks.report.forest import forest
+from mdba_checks.report.formatting import interval, listed, percent, sentence, signed
+from mdba_checks.report.markup import Html, join, tag
 
 WHOLE = "all labels"
 FIRST = 10  # people in the list of whom to look at first
@@ -155,6 +156,45 @@ def distribution(assessment: Assessment) -> Html:
             class_="distribution",
         ),
     )
+
+
+def together_section(judged: Assessment) -> Html:
+    """Return the section about labels together; empty where nothing is said about them."""
+    rows, policy = together(judged), judged.config.policy.resolved()
+    if rows.empty:
+        return Html("")
+    whole, cohorts = rows[rows["labeler"] == WHOLE], rows[rows["labeler"] != WHOLE]
+    limit = policy.max_gap_overall if policy.max_gap_overall is not None else policy.max_gap
+    said, people = whole_sentences(judged), crowd_sentences(judged)
+    first = look_first_sentence(judged) if judged.crowd is not None else ""
+    return join(
+        [
+            tag("p", "What a model that trains on all of these labels would learn from them."),
+            _items(said),
+            forest(whole, max_gap=limit, prefix="whole"),
+            join(
+                [
+                    tag("h3", "Cohorts"),
+                    forest(cohorts, max_gap=policy.max_gap, prefix="cohorts"),
+                ]
+            )
+            if len(cohorts)
+            else "",
+            join(
+                [
+                    tag("h3", "The crowd"),
+                    _items([*people, *([first] if first else [])]),
+                    distribution(judged),
+                ]
+            )
+            if people
+            else "",
+        ]
+    )
+
+
+def _items(lines: Sequence[str]) -> Html:
+    return tag("ul", *(tag("li", sentence(line)) for line in lines))
 
 
 def _zone(limit: float, reach: float) -> Html:
