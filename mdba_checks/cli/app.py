@@ -11,7 +11,7 @@ import errno
 import sys
 import traceback
 import warnings
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -28,7 +28,7 @@ from mdba_checks.cli import (
     validate,
     verify,
 )
-from mdba_checks.errors import CheckError, hide_secrets
+from mdba_checks.errors import CheckError, InputError, hide_secrets
 
 BAD_USAGE, INTERNAL_ERROR, INTERRUPTED, READER_GONE = 2, 70, 130, 141
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
@@ -122,9 +122,30 @@ def _invoke(arguments: list[str]) -> int:
     if not arguments:
         command.main(args=["--help"], prog_name="mdba", standalone_mode=False)
         return BAD_USAGE
+    _refuse_repeated(command, arguments)
     code = command.main(args=arguments, prog_name="mdba", standalone_mode=False)
     sys.stdout.flush()
     return int(code)  # a command without a code is a defect, not a pass
+
+
+def _refuse_repeated(command: Any, arguments: list[str]) -> None:
+    """Refuse an option with one value that is given twice: one of the values would be ignored."""
+    chosen = getattr(command, "commands", {}).get(arguments[0])
+    given = [each.partition("=")[0] for each in arguments if each.startswith("--")]
+    for option in chosen.params if chosen else ():
+        single = not getattr(option, "multiple", False) and not getattr(option, "is_flag", False)
+        if single and sum(given.count(name) for name in option.opts) > 1:
+            raise InputError(f"{option.opts[0]} is given twice: it takes one value")
+
+
+def _refuse_repeated(command: Any, arguments: list[str]) -> None:
+    """Refuse an option with one value that is given twice: one of the values would be ignored."""
+    chosen = getattr(command, "commands", {}).get(arguments[0])
+    given = [each.partition("=")[0] for each in arguments if each.startswith("--")]
+    for option in chosen.params if chosen else ():
+        single = not getattr(option, "multiple", False) and not getattr(option, "is_flag", False)
+        if single and sum(given.count(name) for name in option.opts) > 1:
+            raise InputError(f"{option.opts[0]} is given twice: it takes one value")
 
 
 def _fail(text: str, code: int, *, debug: bool) -> int:

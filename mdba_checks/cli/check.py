@@ -229,8 +229,11 @@ def read_settings(path: str | None, flags: Mapping[str, object]) -> CheckConfig:
 
 def file_of(source: str) -> Path:
     """Return the file behind a source: a database in a file is one, and must not be overwritten."""
+    from mdba_checks.tables import without_file_scheme
+
     url, _, _ = source.rpartition("::")
     scheme, mark, place = url.partition("://")
     if not mark:
-        return Path(source)
+        in_workbook = url.lower().endswith(".xlsx")
+        return Path(url if in_workbook else without_file_scheme(source))
     return Path(place.removeprefix("/").partition("?")[0] or scheme)

@@ -22,8 +22,9 @@ def validate(
         typer.Option(
             "--labels",
             metavar="LABELS",
-            help="One row per decision: .csv, .csv.gz, .parquet, a folder of Parquet parts, or a "
-            "database table as URL::table.",
+            help="One row per decision: .csv, .csv.gz, .parquet, a folder of Parquet parts, .xlsx "
+            "(BOOK.xlsx::SHEET), .json, .jsonl, the same as s3://… or gs://…, or a database table "
+            "as URL::table.",
             show_default=False,
         ),
     ],

@@ -27,7 +27,6 @@ import pyarrow.parquet as pq
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
 from mdba_checks.tables import (
-    SUFFIXES,
     BoolArray,
     IntArray,
     Kind,
@@ -35,10 +34,12 @@ from mdba_checks.tables import (
     first_line,
     is_database,
     kind_of,
+    local_copy,
     read_csv,
     read_source,
     source_name,
     text_columns,
+    without_file_scheme,
 )
 
 Format: TypeAlias = Literal["csv", "csv.gz", "parquet"]
@@ -47,6 +48,7 @@ METADATA_KEY = b"mdba"
 
 _FORMATS: tuple[Format, ...] = ("csv.gz", "csv", "parquet")
 _GZIP, _BOM = b"\x1f\x8b", b"\xef\xbb\xbf"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _ROWS_AT_ONCE = 50_000
 _HEAD_BYTES = 1 << 20
 _PANDAS_INDEX = re.compile(r"__index_level_\d+__")
@@ -66,7 +68,8 @@ def format_of(path: str | Path) -> Format:
     for each in _FORMATS:
         if name.endswith(f".{each}"):
             return each
-    raise InputError(f"cannot tell the format of {path}: known are {', '.join(SUFFIXES)}")
+    known = ", ".join(f".{each}" for each in sorted(_FORMATS))
+    raise InputError(f"cannot tell the format of {path}: what is written ends in {known}")
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,8 @@ class CsvRows:
                 content = gzip.decompress(content)
         except (OSError, EOFError) as error:
             raise InputError(f"cannot read {path}: {first_line(error)}") from None
+        if content.startswith(_UTF16):  # its line ends and delimiters are not single bytes
+            content = content.decode("utf-16").encode()
         start = len(_BOM) if content.startswith(_BOM) else 0
         delimiter = _delimiter(content, start)
         line = _line(delimiter)
@@ -243,11 +248,12 @@ Rows: TypeAlias = CsvRows | ArrowRows
 
 def open_rows(source: Source, form: Format, config: CheckConfig) -> Rows:
     """Return the rows of a source, ready to be written in a format."""
-    path = _file(source)
-    if form == "parquet" or (path and _is_parquet(path)):
-        return arrow_rows(source, config)
-    if path:
-        return CsvRows.read(path)
+    with local_copy(source) as here:
+        path = _file(here)
+        if form == "parquet" or (path and _is_parquet(path)):
+            return arrow_rows(here, config)
+        if path:
+            return CsvRows.read(path)
     return ArrowRows(source_name(source), read_source(source, (), config.missing_values))
 
 
@@ -288,6 +294,8 @@ def column_names(source: Source) -> list[str]:
             packed = file.read(2) == _GZIP
         with gzip.open(path) if packed else path.open("rb") as file:
             head = file.read(_HEAD_BYTES).removeprefix(_BOM)
+            if head.startswith(_UTF16):
+                head = head.decode("utf-16", "ignore").encode()
     except (OSError, EOFError, zlib.error, pa.ArrowException) as error:
         raise InputError(f"cannot read {path}: {first_line(error)}") from None
     delimiter = _delimiter(head, 0)
@@ -306,7 +314,11 @@ def same_format(source: Source, form: Format) -> bool:
 
 
 def _file(source: Source) -> Path | None:
+    """Return the path of a CSV or Parquet file; None for what is read as a table with types."""
+    source = without_file_scheme(source)
     if not isinstance(source, (str, Path)) or is_database(source):
+        return None
+    if not str(source).lower().endswith((".csv", ".csv.gz", ".parquet")):
         return None
     # Unlike a Path, this does not complain about names that no file can have: the reader does.
     if os.path.isdir(source):  # noqa: PTH112

@@ -7,16 +7,27 @@ content only; everything that cannot be used is an `InputError` with the way out
 """
 
 from mdba_checks.tables.arrays import BoolArray, FloatArray, IntArray
-from mdba_checks.tables.csv_files import read_csv
-from mdba_checks.tables.database import first_line, is_database, without_secrets
 from mdba_checks.tables.hashing import content, content_hash, row_fingerprints
 from mdba_checks.tables.kinds import Kind, kind_of
 from mdba_checks.tables.loading import Data, GoldRows, LabelRows, load
 from mdba_checks.tables.matrix import Matrix
 from mdba_checks.tables.origin import Origin
 from mdba_checks.tables.pseudonyms import KEY_VARIABLE, pseudonym, read_key, under_pseudonyms
-from mdba_checks.tables.reading import SUFFIXES, Source, read_source, read_table, source_name
 from mdba_checks.tables.roles import GOLD_ROUND, GOLD_WEIGHT, text_columns
+from mdba_checks.tables.sources import (
+    SUFFIXES,
+    Source,
+    first_line,
+    is_database,
+    json_records,
+    local_copy,
+    read_csv,
+    read_source,
+    read_table,
+    source_name,
+    without_file_scheme,
+    without_secrets,
+)
 from mdba_checks.tables.text import as_names, canonical, match_name
 from mdba_checks.tables.text_models import TextModel
 
@@ -42,8 +53,10 @@ __all__ = [
     "content_hash",
     "first_line",
     "is_database",
+    "json_records",
     "kind_of",
     "load",
+    "local_copy",
     "match_name",
     "pseudonym",
     "read_csv",
@@ -54,5 +67,6 @@ __all__ = [
     "source_name",
     "text_columns",
     "under_pseudonyms",
+    "without_file_scheme",
     "without_secrets",
 ]

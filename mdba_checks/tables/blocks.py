@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from mdba_checks.tables.parquet_files import LargeParquet
+from mdba_checks.tables.sources import LargeParquet
 
 Table: TypeAlias = pa.Table | LargeParquet
 

@@ -29,6 +29,13 @@ from mdba_checks.tables.reduction import Answers
 from mdba_checks.tables.text import as_names, is_number, unify
 from mdba_checks.tables.text_models import TextModel
 from mdba_checks.tables.vectors import families, read_vectors
+from mdba_checks.tables.written_numbers import (
+    Writing,
+    chosen_writing,
+    example,
+    in_two_ways,
+    read_written,
+)
 
 DATES = "holds dates or times, which are features only if named"
 # More distinct texts than this, and than half of the rows, are free text or names, not categories.
@@ -151,11 +158,30 @@ class _Reader:
             texts = Texts(name, labels, gold)
             if texts.are_free():
                 return texts.read(self.keep, self.text_model)
+        said = None
+        if way := self._writing(name, (labels, gold)):
+            said = f"column {name!r} is read with {way.name}: {example((labels, gold), way)}"
+            labels, gold = (read_written(column, way) for column in (labels, gold))
+        elif in_two_ways((labels, gold)):
+            messages.append(
+                f"column {name!r} holds numbers that are written in several ways: it is used as "
+                "categories; write them in one way"
+            )
         feature = _feature(name, labels, gold, messages)
         if feature is None:
             return None
         kept = replace(feature, labels=self.keep(feature.labels))
-        return ReadColumn((kept,), (kept.labels, kept.gold))
+        return ReadColumn((kept,), (kept.labels, kept.gold), said)
+
+    def _writing(
+        self, name: str, columns: tuple[pa.ChunkedArray, pa.ChunkedArray]
+    ) -> Writing | None:
+        """Return how numbers in text are written; None for other texts."""
+        others = (
+            (self.labels.column(each), self.gold.column(each))
+            for each in _shared(self.labels, self.gold, {name})
+        )
+        return chosen_writing(columns, others)
 
     @staticmethod
     def _are_vectors(kinds: list[pa.DataType]) -> bool:

@@ -16,8 +16,6 @@ from mdba_checks.tables.encoding import Encoding, encode
 from mdba_checks.tables.features import choose_features
 from mdba_checks.tables.hashing import combined, content, row_fingerprints
 from mdba_checks.tables.matrix import Matrix
-from mdba_checks.tables.parquet_files import LargeParquet
-from mdba_checks.tables.reading import Source, open_table, read_table
 from mdba_checks.tables.reduction import Answers
 from mdba_checks.tables.roles import (
     Roles,
@@ -32,6 +30,7 @@ from mdba_checks.tables.roles import (
 )
 from mdba_checks.tables.scratch import on_disk
 from mdba_checks.tables.shared_items import refuse_unequal_items
+from mdba_checks.tables.sources import LargeParquet, Source, open_table, read_table
 from mdba_checks.tables.spelling import remarks
 from mdba_checks.tables.text import as_names, unify
 from mdba_checks.tables.text_models import TextModel, open_text_model
@@ -210,13 +209,15 @@ def load(
         text_model = open_text_model(config.text_model)
     names = text_columns(config)
     how: dict[str, Any] = {"text_columns": names, "missing_values": config.missing_values}
+    how["notes"] = messages = []
     tables = [open_table(labels, **how), read_table(gold, **how)]
     # What does not fit into memory as a table does not fit as arrays either.
     keep = on_disk if isinstance(tables[0], LargeParquet) else np.ascontiguousarray
     held = [content(table) for table in tables]
     roles = find_roles(tables[0], tables[1], config)
     columns = roles.columns
-    kept, messages = _drop_incomplete(tables, roles, config)
+    kept, dropped = _drop_incomplete(tables, roles, config)
+    messages += dropped
     weight = weights(tables[1], columns.gold_weight)[kept[1]]
     n_label_rows = tables[0].num_rows
     rounds = rounds_of(tables[1])

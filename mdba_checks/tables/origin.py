@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from mdba_checks.tables.database import is_database, without_secrets
+from mdba_checks.tables.sources import is_database, without_secrets
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from mdba_checks.metrics import METRICS
 from mdba_checks.tables.arrays import FloatArray, IntArray
 from mdba_checks.tables.kinds import Kind, kind_of, numbers
 from mdba_checks.tables.text import as_names, canonical, match_name
+from mdba_checks.tables.written_numbers import chosen_writing, read_written
 
 # Columns of gold that say by themselves how it was drawn.
 GOLD_WEIGHT, GOLD_ROUND = "gold_weight", "gold_round"
@@ -289,6 +290,8 @@ def weights(gold: pa.Table, name: str | None) -> FloatArray:
     if name is None:
         return np.ones(gold.num_rows)
     column = gold.column(name)
+    if way := chosen_writing([column], ()):
+        column = read_written(column, way)
     kind = kind_of(column.type)
     if kind is not Kind.NUMBER:
         raise InputError(f"column {name!r} of gold must hold weights but holds {kind.value}")

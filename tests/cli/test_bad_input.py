@@ -107,7 +107,7 @@ CONTENTS: dict[str, tuple[str, bytes, tuple[str, ...]]] = {
     "a picture called CSV": ("labels.csv", b"\x89PNG\r\n\x1a\n\x00\x00\xff\xfe" * 50, ()),
     "a picture called Parquet": ("labels.parquet", b"\x89PNG\r\n\x1a\n" * 50, ("labels.parquet",)),
     "half a gzip file": ("labels.csv.gz", gzip.compress(b"a,b\n" * 999)[:-9], ("labels.csv.gz",)),
-    "an unknown kind of file": ("labels.xlsx", b"PK\x03\x04", ("labels.xlsx", ".parquet")),
+    "an unknown kind of file": ("labels.feather", b"ARROW1", ("labels.feather", ".parquet")),
 }
 
 
@@ -153,6 +153,11 @@ def test_settings_that_cannot_be_used(mdba, files, text, parts):
 def test_settings_that_are_not_there(mdba, files):
     run = mdba(*files.check, "--config", files.folder / "mdba.yml")
     refused(run, "cannot read config", "mdba.yml", "No such file")
+
+
+@pytest.mark.parametrize("option", ["--group", "--reference", "--max-gap"])
+def test_an_option_that_is_given_twice_is_not_ignored_once(mdba, files, option):
+    refused(mdba(*files.check, option, "1", f"{option}=0"), option, "given twice")
 
 
 def test_an_unknown_reference_group(mdba, files):

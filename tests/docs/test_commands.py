@@ -6,7 +6,7 @@ import contextlib
 import re
 import shlex
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -75,9 +75,13 @@ def folder(tmp_path_factory) -> Path:
             table.to_csv(f"{name}.csv", index=False)
             table.to_parquet(f"{name}.parquet", index=False)
             table.to_sql(name, base, index=False)
+            table.to_json(f"{name}.jsonl", orient="records", lines=True)
             for other in ("mdba-demo", "trial"):
                 Path(other).mkdir(exist_ok=True)
                 table.to_csv(f"{other}/{name}.csv", index=False)
+        with pd.ExcelWriter("book.xlsx") as book:
+            for name, table in (("Labels", made.labels), ("Gold", made.gold)):
+                table.to_excel(book, sheet_name=name, index=False)
         for settings in ("mdba.yaml", "mdba-demo/mdba.yaml"):
             Path(settings).write_text(
                 "reference: men\nfeatures: [education, test_score]\njobs: 1\n"
@@ -123,6 +127,12 @@ def _judged_sheets(made: Simulation) -> None:
     pd.read_csv("labels.csv").tail(100).to_csv("archive.csv", index=False)
 
 
+def _without(arguments: list[str], options: Collection[str]) -> list[str]:
+    """Return arguments without some options and their values."""
+    pairs = zip(arguments, [None, *arguments], strict=False)
+    return [each for each, before in pairs if each not in options and before not in options]
+
+
 def _renamed(table: pd.DataFrame) -> pd.DataFrame:
     """Add the columns under other names, too: commands speak of several tables."""
     others = {
@@ -153,8 +163,9 @@ def test_a_documented_command_runs(command, folder, monkeypatch, capsys):
     if arguments[0] == "validate":
         pytest.importorskip("great_expectations")
     if arguments[0] == "simulate":  # as large as users want it; here its size is not the point
-        arguments += ["--items", "2000", "--labelers", "3", "--gold-per-group", "50"]
-        arguments[1] = "simulated"
+        small = {"--items": "2000", "--labelers": "3", "--gold-per-group": "50"}
+        arguments = ["simulate", "simulated", *_without(arguments[2:], small)]
+        arguments += [each for pair in small.items() for each in pair]
     if arguments[0] == "choose":  # the sheets that are read later have answers
         place = arguments.index("--output") + 1
         arguments[place] = f"new-{arguments[place]}"

@@ -71,16 +71,16 @@ def flipped(data: bytes, place: int) -> bytes:
 
 
 file("plain CSV", Unaffected(), lines(lambda rows: rows))
-file("UTF-16", refused("t.csv", "UTF-16"), content("t.csv", lambda t: csv_of(t).encode("utf-16")))
+file("UTF-16", Unaffected(), content("t.csv", lambda t: csv_of(t).encode("utf-16")))
 file(
     "UTF-16 without a mark",
     refused("t.csv", "not a text file"),
     content("t.csv", lambda t: csv_of(t).encode("utf-16-le")),
 )
 file(
-    "Latin-1",
+    "Latin-1 and UTF-8 in one file",
     refused("t.csv", "not UTF-8"),
-    content("t.csv", lambda t: csv_of(t).replace("cook", "köchin").encode("latin-1")),
+    content("t.csv", lambda t: csv_of(t).replace("cook", "köchin").encode() + b"\xe9\n"),
 )
 file("UTF-8 with a mark", Unaffected(), content("t.csv", lambda t: csv_of(t).encode("utf-8-sig")))
 file("semicolons", Unaffected(), content("t.csv", lambda t: t.to_csv(index=False, sep=";")))
@@ -177,10 +177,14 @@ file(
 )
 file(
     "a JSON file",
-    refused("t.json", ".parquet"),
+    Unaffected(),
     content("t.json", lambda t: t.to_json(orient="records")),
 )
-file("an Excel file", refused("t.xlsx", ".parquet"), content("t.xlsx", lambda _: b"PK\x03\x04" * 9))
+file(
+    "no Excel file",
+    refused("t.xlsx", "cannot read"),
+    content("t.xlsx", lambda _: b"PK\x03\x04" * 9),
+)
 file(
     "another compression",
     refused("t.csv.bz2", ".csv.gz"),
@@ -375,7 +379,7 @@ def sqlite(*, table: str = "t", into: str = "t", before: bytes | None = None) ->
 
 
 file("a page of the web", refused("download it"), named("https://example.org/t.csv"))
-file("a bucket", refused("download it"), named("s3://bucket/t.parquet"))
+file("nothing in the bucket", refused("no such file"), named("memory://bucket/t.parquet"))
 file("a table of SQLite", Unaffected(), sqlite())
 file("a table that SQLite does not have", refused("'u'"), sqlite(table="u"))
 file("no table of SQLite", refused("names no table"), sqlite(table=""))

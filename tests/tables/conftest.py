@@ -17,7 +17,8 @@ def _people(rng: np.random.Generator, rows: int) -> pd.DataFrame:
         {
             "group": rng.choice(["men", "women"], rows),
             "age": rng.integers(18, 70, rows),
-            "score": rng.normal(50, 10, rows),
+            # Rounded, because writers of Excel files keep 16 digits.
+            "score": rng.normal(50, 10, rows).round(9),
             "job": rng.choice(["clerk", "cook", "nurse"], rows),
             "remote": rng.random(rows) < 0.4,
             "applied": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 90, rows), "D"),

@@ -13,7 +13,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from mdba_checks import CheckConfig, Columns
 from mdba_checks.errors import InputError
-from mdba_checks.tables import load, parquet_files
+from mdba_checks.tables import load
+from mdba_checks.tables.sources import parquet_files
 
 WORDS = {
     "English": "the a model house garden seems quite very good bad cheap old new and but not",

@@ -16,8 +16,8 @@ from mdba_checks import CheckConfig, assess
 from mdba_checks.errors import InputError
 from mdba_checks.estimation import rates as estimation
 from mdba_checks.simulation import simulate
-from mdba_checks.tables import content_hash, load, parquet_files, scratch
-from mdba_checks.tables.reading import open_table, read_table
+from mdba_checks.tables import content_hash, load, scratch
+from mdba_checks.tables.sources import open_table, parquet_files, read_table
 
 HOW = {"text_columns": {"labeler", "label", "group", "item"}, "missing_values": [""]}
 

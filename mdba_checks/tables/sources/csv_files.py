@@ -1,5 +1,8 @@
 """CSV files, which say nothing about encoding, delimiter or types: all three are found out.
 
+What is not UTF-8 is UTF-16 when it begins with that mark, and otherwise Windows-1252, as Excel
+saves it in western Europe, unless parts of it are UTF-8. Both are said aloud.
+
 Types are guessed from the beginning of the file, in parallel and fast. Where a later value
 contradicts the guess, everything is read again as text and each column gets the narrowest type
 that holds all of its values.
@@ -11,7 +14,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,8 +22,9 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from mdba_checks.errors import InputError
-from mdba_checks.tables.database import first_line
+from mdba_checks.tables.sources.database import first_line
 from mdba_checks.tables.text import retype_untyped
+from mdba_checks.tables.written_numbers import COMMA, with_dotted_thousands, writing_of
 
 # Types are guessed from the first block and blocks are parsed in parallel: large enough for a
 # sound guess, small enough to keep all cores busy on an ordinary file.
@@ -28,21 +32,37 @@ _BLOCK_BYTES = 8 << 20
 _HEAD_BYTES = 1 << 20
 _GZIP = b"\x1f\x8b"
 _DELIMITERS = (",", ";", "\t")
+_UTF8, _UTF16, _CP1252 = "utf-8", "utf-16", "cp1252"
+_ENCODINGS = {_UTF16: "UTF-16", _CP1252: "Windows-1252"}
+_REPLACED = "\ufffd"  # what Python puts in the place of bytes that are not UTF-8
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f\ufffd]")
+# Bytes that Windows-1252 does not use.
+_UNUSED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
 _NAMES = pa.dictionary(pa.int32(), pa.string())
 
 
 def read_csv(
-    path: Path, *, text_columns: Collection[str], missing_values: Collection[str]
+    path: Path,
+    *,
+    text_columns: Collection[str],
+    missing_values: Collection[str],
+    notes: list[str] | None = None,
 ) -> pa.Table:
-    """Read a CSV file, compressed or not; `text_columns` are text whatever they look like."""
+    """Read a CSV file, compressed or not; `text_columns` are text whatever they look like.
+
+    What the user should know about the file is added to `notes`.
+    """
     file = _File(path, missing_values)
+    if file.encoding != _UTF8 and notes is not None:
+        notes.append(
+            f"{path} is not UTF-8: it is read as {_ENCODINGS[file.encoding]}; where letters look "
+            "wrong, save it as UTF-8"
+        )
     roles = {name: _NAMES for name in file.names if name in text_columns}
     try:
         table = file.parse(roles)
     except pa.ArrowInvalid as error:
         problem = str(error)
-        if "UTF8" in problem:
-            raise InputError(_not_utf8(path)) from None
         if "Empty CSV file" in problem:  # how Arrow calls a header without a line end
             raise InputError(f"{path} has no rows: a header line and rows are needed") from None
         if "conversion error" not in problem:
@@ -52,10 +72,10 @@ def read_csv(
             if name not in roles:
                 table = table.set_column(place, name, _narrowest(table.column(place)))
     for place, name in enumerate(table.column_names):
-        if pa.types.is_binary(table.column(place).type):  # how Arrow types text it cannot decode
-            raise InputError(_not_utf8(path, f" in column {name!r}"))
         if name in roles:
             table = table.set_column(place, name, retype_untyped(table.column(place)))
+    if file.delimiter != "," and _has_decimal_commas(table):
+        table = file.with_dotted_thousands(table, [] if notes is None else notes)
     if file.ends_inside_quotes(table):
         raise InputError(f'cannot read {path}: a quoted value is never closed; add the missing "')
     return table
@@ -70,6 +90,7 @@ class _File:
         with path.open("rb") as file:
             # By content rather than by name: people rename files.
             self.compression = "gzip" if file.read(2) == _GZIP else None
+        self.encoding = self._encoding()
         with self._stream() as stream:
             head = stream.read(_HEAD_BYTES)
         self.delimiter, self.names = self._header(self._decoded(head))
@@ -90,6 +111,24 @@ class _File:
                 ),
             )
 
+    def with_dotted_thousands(self, table: pa.Table, notes: list[str]) -> pa.Table:
+        """Read `1.250` as 1250 where the file uses commas before decimals."""
+        places = [
+            place for place, kind in enumerate(table.schema.types) if pa.types.is_floating(kind)
+        ]
+        if not places:
+            return table
+        texts = self.parse(dict.fromkeys(self.names, pa.string()))
+        for place in places:
+            column, name = texts.column(place), self.names[place]
+            if (numbers := with_dotted_thousands(column)) is not None:
+                table = table.set_column(place, name, numbers)
+                notes.append(
+                    f"column {name!r} of {self.path} is read with points between thousands, as "
+                    "other columns have commas before decimals"
+                )
+        return table
+
     def explain(self, error: Exception) -> str:
         """Return the reader's complaint, with the row number that only one thread can tell."""
         try:
@@ -106,25 +145,56 @@ class _File:
         last = table.column(table.num_columns - 1)[-1].as_py()
         if not isinstance(last, str) or "\n" not in last:
             return False
-        with self._stream() as stream:
-            quotes: int = sum(
-                part.count(b'"') for part in iter(lambda: stream.read(_HEAD_BYTES), b"")
-            )
-        return quotes % 2 == 1
+        return sum(part.count(b'"') for part in self._parts()) % 2 == 1
 
-    def _stream(self) -> pa.NativeFile:
-        return pa.input_stream(str(self.path), compression=self.compression)
-
-    def _decoded(self, head: bytes) -> str:
+    def _encoding(self) -> str:
+        """Return the encoding, from all of the file: the first odd letter may come late."""
+        with self._bytes() as stream:
+            head = stream.read(_HEAD_BYTES)
         if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            raise InputError(_not_utf8(self.path, " but UTF-16"))
+            return _UTF16
         if b"\0" in head:
             raise InputError(f"{self.path} is not a text file")
         try:
-            # Not final: the head may end in the middle of a character.
-            text = codecs.getincrementaldecoder("utf-8-sig")().decode(head)
+            for _ in self._texts("strict"):
+                pass
         except UnicodeDecodeError:
-            raise InputError(_not_utf8(self.path)) from None
+            pass
+        else:
+            return _UTF8
+        odd = whole = 0
+        for text in self._texts("replace"):
+            odd += text.count(_REPLACED)
+            whole += len(_BEYOND_ASCII.findall(text))
+        # A damaged UTF-8 file has more letters that are in order than others. Read as something
+        # else, it would have other names in it.
+        if whole >= odd or any(_UNUSED.search(part) for part in self._parts()):
+            raise InputError(
+                f"{self.path} is not UTF-8 throughout, and nothing else that is known: save it as "
+                "UTF-8"
+            )
+        return _CP1252
+
+    def _texts(self, errors: str) -> Iterator[str]:
+        decoder = codecs.getincrementaldecoder("utf-8")(errors)
+        yield from map(decoder.decode, self._parts())
+        yield decoder.decode(b"", final=True)
+
+    def _parts(self) -> Iterator[bytes]:
+        with self._bytes() as stream:
+            yield from iter(lambda: stream.read(_HEAD_BYTES), b"")
+
+    def _bytes(self) -> pa.NativeFile:
+        return pa.input_stream(str(self.path), compression=self.compression)
+
+    def _stream(self) -> pa.NativeFile:
+        plain = self._bytes()
+        if self.encoding == _UTF8:
+            return plain
+        return pa.transcoding_input_stream(plain, self.encoding, _UTF8)
+
+    def _decoded(self, head: bytes) -> str:
+        text = codecs.getincrementaldecoder("utf-8-sig")().decode(head)
         if not text.strip():
             raise InputError(f"{self.path} is empty: a header line and rows are needed")
         return text
@@ -143,6 +213,11 @@ class _File:
         return _DELIMITERS[0], names
 
 
+def _has_decimal_commas(table: pa.Table) -> bool:
+    texts = (column for column in table.columns if pa.types.is_string(column.type))
+    return any(writing_of([column]) == (COMMA,) for column in texts)
+
+
 def _narrowest(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Give a text column the narrowest type that holds all of it."""
     if column.null_count == len(column):
@@ -154,7 +229,3 @@ def _narrowest(column: pa.ChunkedArray) -> pa.ChunkedArray:
         except pa.ArrowInvalid:
             continue
     return column
-
-
-def _not_utf8(path: Path, detail: str = "") -> str:
-    return f"{path} is not UTF-8{detail}: save it as UTF-8"

@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 
 from mdba_checks.errors import InputError
 from mdba_checks.tables.arrays import IntArray
-from mdba_checks.tables.database import first_line
 from mdba_checks.tables.memory import left
+from mdba_checks.tables.sources.database import first_line
 
 # A table may take this share of the memory that is left; its columns, sorted and compact, take as
 # much again at most, and so do the models.
@@ -45,10 +45,14 @@ class LargeParquet:
     sizes: Mapping[str, int]  # bytes before compression
     understood: Callable[[str, pa.ChunkedArray], pa.ChunkedArray]
     rows: IntArray | None = None  # those that were taken; None for all
+    held: object = None  # what keeps the file there
 
     @classmethod
     def opened(
-        cls, path: Path, understood: Callable[[str, pa.ChunkedArray], pa.ChunkedArray]
+        cls,
+        path: Path,
+        understood: Callable[[str, pa.ChunkedArray], pa.ChunkedArray],
+        held: object = None,
     ) -> LargeParquet | None:
         """Return a table, or None when it is small enough to be read at once."""
         types: dict[str, pa.DataType] = {}
@@ -67,7 +71,7 @@ class LargeParquet:
                         types[name] = kind
         if max(num_rows * len(types) * _CELL_BYTES, sizes.total()) <= LARGE_SHARE * left():
             return None
-        return cls(path, list(types), num_rows, types, sizes, understood)
+        return cls(path, list(types), num_rows, types, sizes, understood, held=held)
 
     def column(self, name: str) -> pa.ChunkedArray:
         """Read one column."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus
@@ -11,20 +10,21 @@ from urllib.parse import quote, quote_plus
 import pyarrow as pa
 
 from mdba_checks.errors import CheckError, InputError, MissingExtraError, did_you_mean
-from mdba_checks.tables.kinds import Kind, kind_of, numbers
-from mdba_checks.tables.text import canonical
+from mdba_checks.tables.sources.values import ROWS_AT_ONCE, joined, typed
 
 if TYPE_CHECKING:
     from sqlalchemy import Select
     from sqlalchemy.engine import URL, Engine
 
-_ROWS_AT_ONCE = 50_000
 _IN_FILES = ("sqlite", "duckdb")
-_NOT_DATABASES = ("http", "https", "ftp", "s3", "gs", "gcs", "abfs", "hdfs", "file")
+_NOT_DATABASES = ("http", "https", "ftp")
 
 
 def is_database(source: object) -> bool:
-    """Tell whether a source is a URL, alone or with a table."""
+    """Return whether a source is a URL, alone or with a table, rather than a path.
+
+    What is in object storage counts: it is no more a file of this machine than a table is.
+    """
     if isinstance(source, tuple):
         return len(source) == 2 and all(isinstance(part, str) for part in source)
     return isinstance(source, str) and "://" in source
@@ -154,13 +154,13 @@ def _refuse_absent_file(url: URL) -> None:
 def _fetch(engine: Engine, name: str, source: Any) -> pa.Table:
     with engine.connect() as connection:
         query = _everything(engine, name, source)
-        rows = connection.execution_options(yield_per=_ROWS_AT_ONCE).execute(query)
+        rows = connection.execution_options(yield_per=ROWS_AT_ONCE).execute(query)
         names = list(rows.keys())
         chunks = [
-            [_array(values) for values in zip(*part, strict=True)] for part in rows.partitions()
+            [typed(values) for values in zip(*part, strict=True)] for part in rows.partitions()
         ]
-    columns = zip(*chunks, strict=True) if chunks else ([] for _ in names)
-    return pa.table([_joined(list(parts)) for parts in columns], names=names)
+    columns = zip(*chunks, strict=True) if chunks else (() for _ in names)
+    return pa.table([joined(parts) for parts in columns], names=names)
 
 
 def _everything(engine: Engine, name: str, source: Any) -> Select[Any]:
@@ -181,30 +181,6 @@ def _everything(engine: Engine, name: str, source: Any) -> Select[Any]:
         # duckdb-engine cannot describe tables to SQLAlchemy 2.1, but returns typed values anyway.
         every = sqlalchemy.table(plain, schema=schema or None)
         return sqlalchemy.select(sqlalchemy.text("*")).select_from(every)
-
-
-def _array(values: tuple[Any, ...]) -> pa.Array:
-    try:
-        return pa.array(values)
-    except (pa.ArrowException, TypeError, ValueError):
-        return _spelled(values)
-
-
-def _spelled(values: Iterable[Any]) -> pa.Array:
-    return pa.array([None if v is None else canonical(v) for v in values], pa.string())
-
-
-def _joined(parts: list[pa.Array]) -> pa.ChunkedArray:
-    kinds = {part.type for part in parts if not pa.types.is_null(part.type)}
-    if not kinds:
-        return pa.chunked_array(parts or [pa.nulls(0)])
-    if len(kinds) == 1:
-        return pa.chunked_array([part.cast(*kinds) for part in parts])
-    if all(kind_of(kind) is Kind.NUMBER and not pa.types.is_boolean(kind) for kind in kinds):
-        # Decimals have as many digits as the part of the table that they were fetched with.
-        whole = [pa.array(numbers(pa.chunked_array([part])), from_pandas=True) for part in parts]
-        return pa.chunked_array(whole)
-    return pa.chunked_array([_spelled(part.to_pylist()) for part in parts])
 
 
 def first_line(error: BaseException) -> str:

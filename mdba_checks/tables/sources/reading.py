@@ -1,8 +1,8 @@
-"""Tables from wherever they are: a DataFrame, CSV, Parquet or a database, all as one Arrow table.
+"""Tables from wherever they are: data frames, files, object storage, databases, as Arrow tables.
 
 Readers guess, and guess differently: `007` becomes 7, "NA" becomes missing, a late `A7` turns half
 a column into text. Here columns that hold names are text always, what counts as missing in a CSV
-file is one list, and a wrong guess about any other column is mended by looking at all of it.
+file is one list, and a wrong guess about any other column is corrected by looking at all of it.
 """
 
 from __future__ import annotations
@@ -11,42 +11,56 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from numbers import Number
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from pandas.api.types import infer_dtype
 
 from mdba_checks.errors import InputError, did_you_mean
-from mdba_checks.tables.csv_files import read_csv
-from mdba_checks.tables.database import first_line, is_database, read_database, safe_name
 from mdba_checks.tables.kinds import Kind, kind_of
-from mdba_checks.tables.parquet_files import LargeParquet, read_parts
-from mdba_checks.tables.text import as_names, canonical
+from mdba_checks.tables.sources import excel_files, json_files
+from mdba_checks.tables.sources.csv_files import read_csv
+from mdba_checks.tables.sources.database import first_line, is_database, read_database, safe_name
+from mdba_checks.tables.sources.excel_files import read_excel, split_sheet
+from mdba_checks.tables.sources.frames import from_pandas
+from mdba_checks.tables.sources.json_files import read_json
+from mdba_checks.tables.sources.object_storage import (
+    LocalCopy,
+    is_remote,
+    local_copy,
+    without_file_scheme,
+)
+from mdba_checks.tables.sources.parquet_files import LargeParquet, read_parts
+from mdba_checks.tables.text import as_names
 
 Source: TypeAlias = pd.DataFrame | pa.Table | str | Path | tuple[str, str]
 
-SUFFIXES = (".csv", ".csv.gz", ".parquet")
+SUFFIXES = (".csv", ".csv.gz", ".parquet", ".xlsx", ".json", ".jsonl")
 
 
 def read_table(
-    source: Source, *, text_columns: Collection[str], missing_values: Collection[str]
+    source: Source,
+    *,
+    text_columns: Collection[str],
+    missing_values: Collection[str],
+    notes: list[str] | None = None,
 ) -> pa.Table:
     """Read a table; columns named in `text_columns` come back as names (see `tables.text`).
 
     Parameters
     ----------
     source
-        A DataFrame, an Arrow table, a path (.csv, .csv.gz, .parquet, a folder of Parquet parts), or
-        a database table as ``"URL::table"`` or ``(URL, table)``.
+        A DataFrame, an Arrow table, a path (.csv, .csv.gz, .parquet, a folder of Parquet parts,
+        .xlsx, ``book.xlsx::Sheet``, .json, .jsonl), the same in object storage (``s3://…``,
+        ``gs://…``) or as ``file://…``, or a database table as ``"URL::table"`` or ``(URL, table)``.
     text_columns
         Columns that hold names rather than quantities; those that do not exist are passed over.
     missing_values
-        Texts that mean "missing" in a CSV file.
+        Texts that mean "missing" in a CSV file or a workbook.
+    notes
+        What the user should know about how it was read is added here.
 
     Raises
     ------
@@ -60,7 +74,7 @@ def read_table(
     >>> table["labeler"].to_pylist(), table["age"].to_pylist()
     (['7', '8'], [31, 45])
     """
-    table = read_source(source, text_columns, missing_values)
+    table = read_source(source, text_columns, missing_values, notes)
     names = _distinct(table.column_names, source)
     columns = [
         _understood(name, column, source, text_columns)
@@ -70,23 +84,29 @@ def read_table(
 
 
 def open_table(
-    source: Source, *, text_columns: Collection[str], missing_values: Collection[str]
+    source: Source,
+    *,
+    text_columns: Collection[str],
+    missing_values: Collection[str],
+    notes: list[str] | None = None,
 ) -> pa.Table | LargeParquet:
     """Read a table as `read_table` does; a Parquet source too large for memory is only opened.
 
     Its columns are read when they are asked for, one at a time.
     """
-    if isinstance(source, (str, Path)) and not is_database(source):
-        path, large = Path(source), None
+    copy = LocalCopy(source) if is_remote(source) else None
+    here = copy.path if copy else without_file_scheme(source)
+    if isinstance(here, (str, Path)) and not is_database(here):
+        path, large = Path(here), None
         with _readable(path):
             if _is_parquet(path):
                 large = LargeParquet.opened(
-                    path, lambda name, column: _understood(name, column, source, text_columns)
+                    path, lambda name, column: _understood(name, column, source, text_columns), copy
                 )
         if large is not None:
             _distinct(large.column_names, source)
             return large
-    return read_table(source, text_columns=text_columns, missing_values=missing_values)
+    return read_table(here, text_columns=text_columns, missing_values=missing_values, notes=notes)
 
 
 def _distinct(names: list[str], source: Source) -> list[str]:
@@ -128,28 +148,31 @@ def source_name(source: object) -> str:
 
 
 def read_source(
-    source: Any, text_columns: Collection[str], missing_values: Collection[str]
+    source: Any,
+    text_columns: Collection[str],
+    missing_values: Collection[str],
+    notes: list[str] | None = None,
 ) -> pa.Table:
     """Read a source as it is: no name is spelled differently, nothing is checked."""
     if isinstance(source, pd.DataFrame):
-        return _from_pandas(source)
+        return from_pandas(source)
     if isinstance(source, pa.Table):
         return source
     if hasattr(source, "__arrow_c_stream__"):  # Polars, DuckDB relations and others
         return pa.table(source)
-    if is_database(source):
-        return read_database(source)
-    if not isinstance(source, (str, Path)):
-        raise InputError(
-            f"cannot read a table from {type(source).__name__}: "
-            "give a DataFrame, a path, or a database URL and table"
-        )
-    path = Path(source)
-    if re.match(r"[\w+]{2,}:/", str(path)):
-        # A URL that went through Path; its text may hold a password.
-        raise InputError("a path that looks like a URL: give database tables as text, URL::table")
-    with _readable(path):
-        return _from_path(path, text_columns, missing_values)
+    with local_copy(source) as here:
+        if is_database(here):
+            return read_database(here)
+        if not isinstance(here, (str, Path)):
+            raise InputError(
+                f"cannot read a table from {type(source).__name__}: "
+                "give a DataFrame, a path, or a database URL and table"
+            )
+        if re.match(r"[\w+]{2,}:/", str(here)):
+            # A URL that went through Path; its text may hold a password.
+            raise InputError("a path that looks like a URL: give URLs as text, not as Path")
+        with _readable(Path(here)):
+            return _from_path(here, text_columns, missing_values, [] if notes is None else notes)
 
 
 @contextmanager
@@ -165,8 +188,12 @@ def _is_parquet(path: Path) -> bool:
 
 
 def _from_path(
-    path: Path, text_columns: Collection[str], missing_values: Collection[str]
+    source: str | Path,
+    text_columns: Collection[str],
+    missing_values: Collection[str],
+    notes: list[str],
 ) -> pa.Table:
+    path, sheet = split_sheet(source)
     if not path.exists():
         nearby = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
         raise InputError(f"no such file: {str(path)!r}.{did_you_mean(path.name, nearby)}")
@@ -177,58 +204,16 @@ def _from_path(
     if path.is_dir() or name.endswith(".parquet"):
         return read_parts(path)
     if name.endswith((".csv", ".csv.gz")):
-        return read_csv(path, text_columns=text_columns, missing_values=missing_values)
-    raise InputError(f"cannot tell the format of {path}: known are {', '.join(SUFFIXES)}")
-
-
-# --- DataFrame -----------------------------------------------------------------------------------
-
-
-def _from_pandas(frame: pd.DataFrame) -> pa.Table:
-    names = [str(name) for name in frame.columns]
-    columns = [_from_series(frame.iloc[:, place]) for place in range(len(names))]
-    return pa.table(columns, names=names)
-
-
-def _from_series(series: pd.Series[Any]) -> pa.ChunkedArray:
-    if isinstance(series.dtype, pd.SparseDtype):
-        series = series.astype(series.dtype.subtype)
-    try:
-        column = _spelled(series) if _is_mixed(series) else pa.array(series, from_pandas=True)
-    except OverflowError:  # integers beyond 64 bits
-        column = pa.array(series.astype("float64"), from_pandas=True)
-    except (pa.ArrowException, TypeError, ValueError):  # a type that Arrow has no name for
-        column = _vectors(series)
-    return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
-
-
-def _is_mixed(series: pd.Series[Any]) -> bool:
-    """Tell whether a column mixes kinds of values; what Arrow makes of it depends on the first."""
-    if series.dtype != object or infer_dtype(series) not in ("mixed", "mixed-integer"):
-        return False
-    kinds = {type(value) for value in series if value is not None}
-    if kinds & {list, tuple, dict, set, np.ndarray}:
-        return False
-    return bool in kinds or not all(issubclass(kind, Number) for kind in kinds)
-
-
-def _vectors(series: pd.Series[Any]) -> pa.Array:
-    """Return arrays of several types as lists, and everything else spelled out."""
-    if not any(isinstance(value, np.ndarray) for value in series):
-        return _spelled(series)
-    lists = [value.tolist() if isinstance(value, np.ndarray) else value for value in series]
-    try:
-        return pa.array(lists, from_pandas=True)
-    except (pa.ArrowException, TypeError, ValueError):
-        return _spelled(series)
-
-
-def _spelled(series: pd.Series[Any]) -> pa.Array:
-    spelled = [None if pd.isna(value) is True else canonical(value) for value in series]
-    return pa.array(spelled, pa.string())
-
-
-# --- All -----------------------------------------------------------------------------------------
+        how: dict[str, Any] = {"text_columns": text_columns, "missing_values": missing_values}
+        return read_csv(path, **how, notes=notes)
+    if name.endswith(excel_files.SUFFIXES):
+        return read_excel(path, sheet, missing_values=missing_values, notes=notes)
+    if name.endswith(json_files.SUFFIXES):
+        return read_json(path)
+    known = ", ".join(SUFFIXES)
+    if name.endswith((".xls", ".ods")):
+        raise InputError(f"cannot read {path}: save it as .xlsx; known are {known}")
+    raise InputError(f"cannot tell the format of {path}: known are {known}")
 
 
 def _without_views(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -1,0 +1,32 @@
+"""Where tables are: data frames, CSV, Parquet, Excel and JSON files, object storage, databases."""
+
+from mdba_checks.tables.sources.csv_files import read_csv
+from mdba_checks.tables.sources.database import first_line, is_database, without_secrets
+from mdba_checks.tables.sources.json_files import json_records
+from mdba_checks.tables.sources.object_storage import local_copy, without_file_scheme
+from mdba_checks.tables.sources.parquet_files import LargeParquet
+from mdba_checks.tables.sources.reading import (
+    SUFFIXES,
+    Source,
+    open_table,
+    read_source,
+    read_table,
+    source_name,
+)
+
+__all__ = [
+    "SUFFIXES",
+    "LargeParquet",
+    "Source",
+    "first_line",
+    "is_database",
+    "json_records",
+    "local_copy",
+    "open_table",
+    "read_csv",
+    "read_source",
+    "read_table",
+    "source_name",
+    "without_file_scheme",
+    "without_secrets",
+]
