@@ -20,6 +20,7 @@ from mdba_checks.cli import (
     check,
     choose,
     demo,
+    import_,
     init,
     plan,
     rerun,
@@ -42,6 +43,7 @@ app = typer.Typer(
 )
 app.command("check", epilog=check.EPILOG)(check.check)
 app.command("demo", epilog=demo.EPILOG)(demo.demo)
+app.command("import", epilog=import_.EPILOG)(import_.import_)
 app.command("init", epilog=init.EPILOG)(init.init)
 app.command("simulate", epilog=simulate.EPILOG)(simulate.simulate)
 app.command("validate", epilog=validate.EPILOG)(validate.validate)
@@ -126,16 +128,6 @@ def _invoke(arguments: list[str]) -> int:
     code = command.main(args=arguments, prog_name="mdba", standalone_mode=False)
     sys.stdout.flush()
     return int(code)  # a command without a code is a defect, not a pass
-
-
-def _refuse_repeated(command: Any, arguments: list[str]) -> None:
-    """Refuse an option with one value that is given twice: one of the values would be ignored."""
-    chosen = getattr(command, "commands", {}).get(arguments[0])
-    given = [each.partition("=")[0] for each in arguments if each.startswith("--")]
-    for option in chosen.params if chosen else ():
-        single = not getattr(option, "multiple", False) and not getattr(option, "is_flag", False)
-        if single and sum(given.count(name) for name in option.opts) > 1:
-            raise InputError(f"{option.opts[0]} is given twice: it takes one value")
 
 
 def _refuse_repeated(command: Any, arguments: list[str]) -> None:

@@ -6,7 +6,7 @@ decided by `decide_release`, whoever asks.
 """
 
 from mdba_checks.outputs.annotate import ADDED_COLUMNS, annotate, refuse_annotated
-from mdba_checks.outputs.copied_rows import column_names
+from mdba_checks.outputs.copied_rows import ArrowRows, column_names, format_of
 from mdba_checks.outputs.files import check_target, make_folder, whole_file, write_whole
 from mdba_checks.outputs.gold_sheets import (
     DEFAULT_ROUNDS,
@@ -38,6 +38,7 @@ __all__ = [
     "ADDED_COLUMNS",
     "DEFAULT_ROUNDS",
     "Answers",
+    "ArrowRows",
     "Blocked",
     "GoldChoice",
     "History",
@@ -54,6 +55,7 @@ __all__ = [
     "choose_gold",
     "column_names",
     "decide_release",
+    "format_of",
     "from_plain",
     "make_folder",
     "parse_record",

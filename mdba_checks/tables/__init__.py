@@ -7,6 +7,7 @@ content only; everything that cannot be used is an `InputError` with the way out
 """
 
 from mdba_checks.tables.arrays import BoolArray, FloatArray, IntArray
+from mdba_checks.tables.exports import Imported, Wishes, read_export
 from mdba_checks.tables.hashing import content, content_hash, row_fingerprints
 from mdba_checks.tables.kinds import Kind, kind_of
 from mdba_checks.tables.loading import Data, GoldRows, LabelRows, load
@@ -40,6 +41,7 @@ __all__ = [
     "Data",
     "FloatArray",
     "GoldRows",
+    "Imported",
     "IntArray",
     "Kind",
     "LabelRows",
@@ -47,6 +49,7 @@ __all__ = [
     "Origin",
     "Source",
     "TextModel",
+    "Wishes",
     "as_names",
     "canonical",
     "content",
@@ -60,6 +63,7 @@ __all__ = [
     "match_name",
     "pseudonym",
     "read_csv",
+    "read_export",
     "read_key",
     "read_source",
     "read_table",

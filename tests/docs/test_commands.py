@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import shlex
 import sqlite3
@@ -82,6 +83,7 @@ def folder(tmp_path_factory) -> Path:
         with pd.ExcelWriter("book.xlsx") as book:
             for name, table in (("Labels", made.labels), ("Gold", made.gold)):
                 table.to_excel(book, sheet_name=name, index=False)
+        _exports(made.labels)
         for settings in ("mdba.yaml", "mdba-demo/mdba.yaml"):
             Path(settings).write_text(
                 "reference: men\nfeatures: [education, test_score]\njobs: 1\n"
@@ -133,6 +135,23 @@ def _without(arguments: list[str], options: Collection[str]) -> list[str]:
     return [each for each, before in pairs if each not in options and before not in options]
 
 
+def _exports(labels: pd.DataFrame) -> None:
+    """Write the exports that docs/exports.md speaks of."""
+    tasks, rows = [], []
+    for item, row in labels.head(40).iterrows():
+        value = {"choices": ["invite" if row["label"] else "decline"]}
+        result = [{"from_name": "decision", "type": "choices", "value": value}]
+        given = {"completed_by": row["labeler"], "result": result}
+        right = {"completed_by": "expert", "result": result, "ground_truth": True}
+        data = {"gender": row["group"], "score": row["test_score"]}
+        tasks.append({"id": item, "data": data, "annotations": [given, right]})
+        answer = value["choices"][0]
+        rows.append({"case_id": item, "rater_a": answer, "rater_b": answer, "expert": answer})
+    Path("project.json").write_text(json.dumps(tasks))
+    pd.DataFrame(rows).to_csv("wide.csv", index=False)
+    pd.DataFrame(rows)[["case_id"]].assign(target="women").to_csv("cases.csv", index=False)
+
+
 def _renamed(table: pd.DataFrame) -> pd.DataFrame:
     """Add the columns under other names, too: commands speak of several tables."""
     others = {
@@ -172,7 +191,7 @@ def test_a_documented_command_runs(command, folder, monkeypatch, capsys):
     if arguments[0] in ("check", "plan", "choose") and "--config" not in arguments:
         arguments += ["--jobs", "1"]
     if (
-        arguments[0] in ("check", "plan", "simulate", "trend", "choose", "answers")
+        arguments[0] in ("check", "plan", "simulate", "trend", "choose", "answers", "import")
         and "--force" not in arguments
     ):
         arguments.append("--force")  # several commands write a file of the same name

@@ -13,6 +13,7 @@ from mdba_checks.tables.sources.reading import (
     read_table,
     source_name,
 )
+from mdba_checks.tables.sources.values import typed
 
 __all__ = [
     "SUFFIXES",
@@ -27,6 +28,7 @@ __all__ = [
     "read_source",
     "read_table",
     "source_name",
+    "typed",
     "without_file_scheme",
     "without_secrets",
 ]

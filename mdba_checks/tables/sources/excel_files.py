@@ -45,10 +45,11 @@ def read_excel(
         import openpyxl
     except ModuleNotFoundError:
         raise MissingExtraError(f"reading {path}", "excel") from None
-    with warnings.catch_warnings():
+    # The file is ours to close: openpyxl leaves it open when reading stops in the middle.
+    with warnings.catch_warnings(), path.open("rb") as file:
         warnings.simplefilter("ignore")  # openpyxl warns of drawings and styles that it leaves out
         try:
-            book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+            book = openpyxl.load_workbook(file, read_only=True, data_only=True)
         except Exception as error:  # noqa: BLE001  a damaged file fails wherever it is damaged
             raise InputError(f"cannot read {path}: {first_line(error)}") from None
         try:
@@ -155,14 +156,12 @@ class _Sheet:
             for cell in row
             if cell.value is not None
         }
-        book = openpyxl.load_workbook(self.path, read_only=True)
-        try:
-            cells = (cell for row in book[self.sheet.title].iter_rows() for cell in row)
-            for cell in cells:
+        with self.path.open("rb") as file:
+            book = openpyxl.load_workbook(file, read_only=True)
+            for cell in (cell for row in book[self.sheet.title].iter_rows() for cell in row):
                 if cell.data_type == "f" and cell.coordinate not in known:
                     raise InputError(
                         f"cell {cell.coordinate} of {self.where} holds a formula without a result: "
                         "open the file in Excel and save it, or save the values alone"
                     )
-        finally:
             book.close()

@@ -62,7 +62,7 @@ def json_records(path: Path) -> Iterator[Mapping[str, Any]]:
             raise InputError(_not_json(path, error)) from None
         while place < len(text) and text[place].isspace():
             place += 1
-        if number == 1 and place == len(text):
+        if number == 1 and place == len(text) and ".json" in path.suffixes:
             record = _records_inside(record, path)
         yield from _checked(record if isinstance(record, list) else [record], path)
 
