@@ -60,6 +60,7 @@ from mdba_checks.findings.judge import (
     judge,
     meaning,
 )
+from mdba_checks.findings.model_gap import ModelGap, model_gaps
 from mdba_checks.findings.plan import PLAN_COLUMNS, Plan, check_wish, make_plan
 from mdba_checks.findings.sensitivity import overturned, robustness
 from mdba_checks.findings.together import Together, take_together
@@ -84,6 +85,7 @@ __all__ = [
     "Inspection",
     "Level",
     "Measures",
+    "ModelGap",
     "Obstacle",
     "Outlook",
     "Plan",
@@ -112,6 +114,7 @@ __all__ = [
     "make_plan",
     "meaning",
     "measure",
+    "model_gaps",
     "obstacles",
     "of_cohorts",
     "outlook_of",

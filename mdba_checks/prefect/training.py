@@ -7,7 +7,9 @@ sidecar: it cannot be pointed at a file that the gate did not release exactly so
 
 from __future__ import annotations
 
+import math
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,13 +23,16 @@ from prefect.states import Completed, Failed
 
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
+from mdba_checks.findings import BIASED, INCONCLUSIVE, ModelGap, model_gaps
 from mdba_checks.outputs import Released, read_released, whole_file
 from mdba_checks.prefect.gate import label_bias_gate
 from mdba_checks.prefect.outputs import verify_released
-from mdba_checks.report import artifact_key, training_page
+from mdba_checks.prefect.support import log
+from mdba_checks.report import artifact_key, model_sentence, training_page
 from mdba_checks.tables import Data, load
 
 Target = Literal["raw", "corrected"]
+FailOn = Literal["nothing", "biased", "undecided"]
 CORRECTED = "mdba_p_positive"
 
 
@@ -41,6 +46,7 @@ def gated_training(
     released: str | None = None,
     target: Target = "raw",
     model: str | None = None,
+    fail_on: FailOn = "nothing",
 ) -> State[dict[str, Any]]:
     """Train a model on labels that the gate lets through, and on no others.
 
@@ -60,10 +66,14 @@ def gated_training(
         Labels that the gate has released already, instead of `labels`; the event of the gate names
         them. Their sidecar is the proof.
     target
-        raw: the labels as they are; corrected: the probability that the right label is 1, which
-        annotated data has.
+        raw: the labels as they are, which annotated data must not be trained on; corrected: the
+        probability that the right label is 1.
     model
         Where the model goes, as .ubj or .json; by default beside the released labels.
+    fail_on
+        When the run fails because of the model's own gap on gold: never (the state says it all the
+        same); where it is beyond `max_gap`; or where that is undecided as well. The run is then
+        named ModelBiased or ModelUndecided.
     """
     if released is None:
         if labels is None or output is None:
@@ -78,13 +88,21 @@ def gated_training(
     verified = verify_released(released)
     file = model or f"{released}.model.ubj"
     train_model(released, gold, target, file, force=force)
-    rates = evaluate_model(released, gold, file)
-    page = training_page(rates, source=Path(released).name, target=target, model=file)
+    found = evaluate_model(released, gold, file)
+    page = training_page(
+        found["rates"], found["gaps"], source=Path(released).name, target=target, model=file
+    )
     create_markdown_artifact(
         page, key=artifact_key("training", released), description="The model's rates by group"
     )
-    result = {"model": file, "rates": rates, "trained_on": verified["content_hash"]}
-    return Completed(name="Trained", message=f"trained on {released}", data=result)
+    message = f"trained on {released}. {' '.join(found['sentences'])}"
+    findings = {each["finding"] for each in found["gaps"]}
+    if fail_on != "nothing" and BIASED in findings:
+        return Failed(name="ModelBiased", message=message)
+    if fail_on == "undecided" and INCONCLUSIVE in findings:
+        return Failed(name="ModelUndecided", message=message)
+    result = {"model": file, **found, "trained_on": verified["content_hash"]}
+    return Completed(name="Trained", message=message, data=result)
 
 
 @task(name="train model", cache_policy=NO_CACHE)
@@ -110,14 +128,20 @@ def train_model(released: str, gold: str, target: Target, model: str, *, force: 
 
 
 @task(name="evaluate model", cache_policy=NO_CACHE)
-def evaluate_model(released: str, gold: str, model: str) -> list[dict[str, Any]]:
-    """Return the model's true and false positive rate in every group, on the gold items.
+def evaluate_model(released: str, gold: str, model: str) -> dict[str, Any]:
+    """Return what the model does to every group, on the gold items.
 
-    Corrected labels have learned from the same gold, so these rates flatter them a little; for a
+    Corrected labels have learned from the same gold, so these numbers flatter them a little; for a
     claim about the model, judge it on items that nobody has used.
+
+    Returns
+    -------
+    dict
+        ``rates``: true and false positive rate by group; ``gaps``: the gap in the metric of the
+        check with its interval, and the finding by its policy; ``sentences``: the gaps in words.
     """
     # The same two tables as in training give the same codes for categories.
-    data, _ = _encoded(released, gold)
+    data, source = _encoded(released, gold)
     booster = xgboost.Booster(model_file=model)
     said = booster.predict(_matrix(data, data.gold.trees)) >= 0.5
     rates = []
@@ -132,7 +156,20 @@ def evaluate_model(released: str, gold: str, model: str) -> list[dict[str, Any]]
                 "n_gold": int(here.sum()),
             }
         )
-    return rates
+    config = source.config
+    gaps = [_plain(each) for each in model_gaps(said, data, config)]
+    sentences = [model_sentence(each, config) for each in gaps]
+    for sentence in sentences:
+        log().info("%s", sentence)
+    return {"rates": rates, "gaps": gaps, "sentences": sentences}
+
+
+def _plain(gap: ModelGap) -> dict[str, Any]:
+    """Return a gap as JSON can hold it: a number that does not exist is None."""
+    return {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value
+        for key, value in asdict(gap).items()
+    }
 
 
 def _encoded(released: str, gold: str) -> tuple[Data, Released]:
@@ -142,6 +179,12 @@ def _encoded(released: str, gold: str) -> tuple[Data, Released]:
 
 def _targets(source: Released, data: Data, target: Target) -> np.ndarray[Any, Any]:
     if target == "raw":
+        approval = source.record.get("approval") or {}
+        if source.decision.verdict == "annotate" and approval.get("decision") != "release":
+            raise InputError(
+                "the labels were annotated, and raw labels of biased labelers must not be trained "
+                "on: use target: corrected, or mode: quarantine"
+            )
         return data.labels.decision
     if CORRECTED not in source.table:
         raise InputError(

@@ -3,6 +3,7 @@
 from mdba_checks.report.artifacts import (
     artifact_key,
     labeler_rows,
+    model_sentence,
     plain,
     plan_page,
     question,
@@ -45,6 +46,7 @@ __all__ = [
     "listed",
     "look_first",
     "look_first_sentence",
+    "model_sentence",
     "percent",
     "plain",
     "plan_page",

@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 
 from mdba_checks.assessment import Assessment
+from mdba_checks.config import CheckConfig
 from mdba_checks.errors import MissingExtraError, visible
 from mdba_checks.findings import INCONCLUSIVE, by_severity
 from mdba_checks.report.formatting import interval, percent, sentence, signed
@@ -219,9 +220,14 @@ def plan_page(assessment: Assessment) -> str:
 
 
 def training_page(
-    rates: Iterable[Mapping[str, Any]], *, source: str, target: str, model: str = ""
+    rates: Iterable[Mapping[str, Any]],
+    gaps: Iterable[Mapping[str, Any]] = (),
+    *,
+    source: str,
+    target: str,
+    model: str = "",
 ) -> str:
-    """Return what became of training, in markdown: the model's rates by group on gold.
+    """Return what became of training, in markdown: the model's rates and gaps by group on gold.
 
     Examples
     --------
@@ -234,17 +240,42 @@ def training_page(
         f"{row['n_gold']} |"
         for row in rates
     ]
-    kept = f" The model is in {plain(model)}." if model else ""
-    return "\n".join(
-        [
-            f"# A model trained on {plain(source)}",
-            "",
-            f"Target: {plain(target)} labels.{kept} Judged on the gold items, by group:",
-            "",
-            "| group | true positive rate | false positive rate | gold items |",
-            "| --- | --- | --- | --- |",
-            *rows,
-        ]
+    compared = [
+        f"| {plain(row['group'])} | {plain(row['reference'])} | {signed(row['gap'])} | "
+        f"{interval(row['ci_low'], row['ci_high'])} | {plain(row['finding'])} |"
+        for row in gaps
+    ]
+    told = f" The model is in {plain(model)}." if model else ""
+    page = [
+        f"# A model trained on {plain(source)}",
+        "",
+        f"Target: {plain(target)} labels.{told} Judged on the gold items, by group:",
+        "",
+        "| group | true positive rate | false positive rate | gold items |",
+        "| --- | --- | --- | --- |",
+        *rows,
+    ]
+    if compared:
+        head = ["| group | compared with | gap | interval | finding |", "| --- " * 5 + "|"]
+        page += ["", "The model's own gap, by the metric and the policy of the check:", ""]
+        page += [*head, *compared]
+    return "\n".join(page)
+
+
+def model_sentence(gap: Mapping[str, Any], config: CheckConfig) -> str:
+    """Return the gap of a model in words.
+
+    Examples
+    --------
+    >>> gap = {"group": "women", "reference": "men", "finding": "fair", "gap": -0.02}
+    >>> print(model_sentence({**gap, "ci_low": -0.06, "ci_high": 0.02}, CheckConfig()))
+    the model: tpr of women compared with men: gap −0.02, 90% interval −0.06 to +0.02; fair at ±0.1.
+    """
+    return (
+        f"the model: {config.metric} of {gap['group']} compared with {gap['reference']}: gap "
+        f"{signed(gap['gap'])}, {config.confidence:.0%} interval "
+        f"{interval(gap['ci_low'], gap['ci_high'])}; {gap['finding']} at "
+        f"±{config.policy.max_gap:g}."
     )
 
 

@@ -12,7 +12,7 @@ from prefect import flow
 
 from mdba_checks import CheckConfig, assess, gate
 from mdba_checks.errors import InputError
-from mdba_checks.outputs import sidecar_path
+from mdba_checks.outputs import decide_release, sidecar_path, write_release
 from mdba_checks.prefect import gated_training, train_model
 from tests.helpers import write_annotated
 from tests.prefect.api import Tables, artifacts, children, config, task_states
@@ -50,12 +50,13 @@ class TestTrainingRuns:
         assert xgboost.Booster(model_file=state.result()["model"]).num_features() > 0
 
     def test_on_corrected_labels_where_they_were_annotated(self, tables, tmp_path):
-        raw, _ = run(tables, config(mode="annotate"), tmp_path)
+        raw, _ = run(tables, config(max_gap=0.9), tmp_path)
         corrected, _ = run(
             tables,
             config(mode="annotate"),
             tmp_path,
             target="corrected",
+            force=True,
             model=str(tmp_path / "corrected.json"),
         )
         gap = {
@@ -64,6 +65,16 @@ class TestTrainingRuns:
         }
         # L1 misses half of the suitable women; who trains on that misses more of them.
         assert gap["corrected"]["women"] >= gap["raw"]["women"]
+
+    def test_and_says_how_far_the_model_itself_is_from_fair(self, tables, tmp_path):
+        state, run_id = run(tables, config(max_gap=0.9), tmp_path)
+        (gap,) = state.result()["gaps"]
+        rates = {rate["group"]: rate["tpr"] for rate in state.result()["rates"]}
+        assert gap["gap"] == pytest.approx(rates["women"] - rates["men"])
+        assert gap["ci_low"] < gap["gap"] < gap["ci_high"]
+        assert gap["finding"] == "fair"  # any gap is within ±0.9
+        assert "the model: tpr of women compared with men: gap" in state.message
+        assert "| women | men |" in artifacts(run_id)["mdba-training-released"]
 
     def test_on_the_rest_after_a_quarantine(self, tables, tmp_path):
         state, run_id = run(tables, config(mode="quarantine"), tmp_path)
@@ -90,7 +101,46 @@ class TestTrainingRuns:
         assert outer()["model"].endswith("model.ubj")
 
 
+class TestTheModelsOwnGap:
+    """A model that never says yes to women: its gap is that of the reference's rate."""
+
+    @pytest.fixture
+    def one_sided(self, tmp_path) -> Tables:
+        from mdba_checks.simulation import simulate
+
+        made = simulate(n_items=4_000, n_labelers=2, tprs=[0.94, 0.94], seed=1)
+        labels = made.labels.assign(
+            label=made.labels["label"].where(made.labels["group"] == "men", 0)
+        )
+        labels.to_parquet(tmp_path / "labels.parquet")
+        made.gold.to_parquet(tmp_path / "gold.parquet")
+        return Tables(tmp_path)
+
+    @pytest.mark.parametrize(
+        ("fail_on", "name"),
+        [("nothing", "Trained"), ("biased", "ModelBiased"), ("undecided", "ModelBiased")],
+    )
+    def test_can_fail_the_run(self, one_sided, tmp_path, fail_on, name):
+        settings = {"reference": "men", "policy": {"mode": "annotate", "on_block": "fail"}}
+        assessment = assess(one_sided.labels, one_sided.gold, CheckConfig.from_mapping(settings))
+        approval = {"decision": "release", "name": "Kim", "reason": "a test", "decided_at": "now"}
+        found = decide_release(one_sided.labels, one_sided.gold, assessment, approval=approval)
+        path = tmp_path / "released.parquet"
+        write_release(one_sided.labels, found, path)
+        state, _ = train_on(path, one_sided, fail_on=fail_on)
+        assert state.name == name
+        assert state.is_failed() == (name != "Trained")
+        assert "biased at ±0.1" in state.message
+
+
 class TestTrainingDoesNotRun:
+    def test_on_raw_labels_that_were_annotated(self, tables, tmp_path):
+        state, run_id = run(tables, config(mode="annotate"), tmp_path)
+        assert state.is_failed()
+        assert "raw labels of biased labelers must not be trained on" in state.message
+        assert not (tmp_path / "released.parquet.model.ubj").exists()
+        assert task_states(run_id)["train model"] == "Failed"
+
     def test_after_a_block(self, tables, tmp_path):
         state, run_id = run(tables, config(), tmp_path)
         assert (state.type.value, state.name) == ("FAILED", "Blocked")
