@@ -10,7 +10,7 @@ PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet -c c
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo docs images test test-oldest wheel lint audit fuzz faults format schema constraints bench-paper bench-real bench-stress bench-speed bench-text clean
+.PHONY: help demo docs images test test-oldest test-adapters wheel lint audit fuzz faults format schema constraints bench-paper bench-real bench-stress bench-speed bench-text clean
 
 help: ## list the targets
 	@echo "make TARGET, where TARGET is one of"
@@ -25,6 +25,11 @@ test: $(VENV)/.all $(VENV)/.browser $(VENV)/.datacontract ## run all tests (JOBS
 # Without the extras for Dask and Spark: their tests are skipped.
 test-oldest: $(OLDEST)/.installed ## run the tests with the oldest versions that are supported (ARGS chooses)
 	@sh scripts/with-postgres.sh $(OLDEST)/bin/python -m pytest -n $(JOBS) --dist loadfile -o filterwarnings=default --disable-warnings $(ARGS)
+
+# Each in its own environment, .venv-mlflow and so on; ADAPTERS=dagster chooses.
+ADAPTERS ?= mlflow dagster airflow
+test-adapters: ## run the tests of MLflow, Dagster and Airflow, each in an environment of its own
+	@PYTHON=$(PYTHON) sh scripts/test-adapters.sh $(ADAPTERS)
 
 wheel: $(VENV)/.python ## build the wheel and try it alone on every Python that is found
 	rm -rf build dist

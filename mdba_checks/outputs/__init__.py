@@ -19,6 +19,7 @@ from mdba_checks.outputs.gold_sheets import (
 )
 from mdba_checks.outputs.history import History, trend
 from mdba_checks.outputs.kept import from_plain, row_arrays, to_plain
+from mdba_checks.outputs.lineage import openlineage_facets
 from mdba_checks.outputs.mapping import write_mapping
 from mdba_checks.outputs.quarantine import Quarantine, quarantine, removed_path, takes_rows_out
 from mdba_checks.outputs.record import Record, parse_record, to_json, to_plain_value, to_record
@@ -58,6 +59,7 @@ __all__ = [
     "format_of",
     "from_plain",
     "make_folder",
+    "openlineage_facets",
     "parse_record",
     "quarantine",
     "read_answers",

@@ -27,6 +27,7 @@ from mdba_checks.outputs.annotate import (
     refuse_annotated,
 )
 from mdba_checks.outputs.copied_rows import format_of, open_rows
+from mdba_checks.outputs.lineage import openlineage_facets
 from mdba_checks.outputs.quarantine import Quarantine, quarantine, removed_path, takes_rows_out
 from mdba_checks.outputs.record import to_record
 from mdba_checks.outputs.released import Released
@@ -254,6 +255,7 @@ def write_release(
     if parts is not None or takes_rows_out(judged.config.policy):
         beside.append(Part(removed_path(output), rows, extra=findings, keep=removed))
     record = found.record()
+    record["openlineage"] = openlineage_facets(record)
     messages = () if judged.rates is not None else (NO_MODELS.format(judged.estimator),)
     record["messages"] += messages
     published = publish(
