@@ -131,12 +131,16 @@ def _invoke(arguments: list[str]) -> int:
 
 
 def _refuse_repeated(command: Any, arguments: list[str]) -> None:
-    """Refuse an option with one value that is given twice: one of the values would be ignored."""
+    """Refuse a second --group or --positive: people mean both, and one would be ignored.
+
+    Of other options the last one counts, so that a script can add its own behind those it got.
+    """
     chosen = getattr(command, "commands", {}).get(arguments[0])
     given = [each.partition("=")[0] for each in arguments if each.startswith("--")]
     for option in chosen.params if chosen else ():
+        about_data = getattr(option, "rich_help_panel", None) == "Columns"
         single = not getattr(option, "multiple", False) and not getattr(option, "is_flag", False)
-        if single and sum(given.count(name) for name in option.opts) > 1:
+        if about_data and single and sum(given.count(name) for name in option.opts) > 1:
             raise InputError(f"{option.opts[0]} is given twice: it takes one value")
 
 

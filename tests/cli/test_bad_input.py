@@ -155,8 +155,8 @@ def test_settings_that_are_not_there(mdba, files):
     refused(run, "cannot read config", "mdba.yml", "No such file")
 
 
-@pytest.mark.parametrize("option", ["--group", "--reference", "--max-gap"])
-def test_an_option_that_is_given_twice_is_not_ignored_once(mdba, files, option):
+@pytest.mark.parametrize("option", ["--group", "--positive", "--label"])
+def test_a_column_that_is_named_twice_is_not_ignored_once(mdba, files, option):
     refused(mdba(*files.check, option, "1", f"{option}=0"), option, "given twice")
 
 
