@@ -9,12 +9,20 @@ import pytest
 from benchmarks.choose import ROUNDS, SETTINGS, random_items_for, summarize
 
 
-def test_half_widths_between_two_sizes_are_interpolated():
-    """With an error of one over the root of the size, by hand."""
+@pytest.mark.parametrize("stays", [0.0, 0.005])
+def test_half_widths_are_put_on_the_curve_of_random_gold(stays):
+    """With a part of the variance that gold reduces and one that it does not, by hand."""
     sizes = (100, 200, 400)
-    curve = [1 / np.sqrt(size) for size in sizes]
+    curve = [np.sqrt(stays + 1 / size) for size in sizes]
     for wanted in (80, 150, 300, 700):
-        assert random_items_for(1 / np.sqrt(wanted), sizes, curve) == pytest.approx(wanted)
+        width = np.sqrt(stays + 1 / wanted)
+        assert random_items_for(width, sizes, curve) == pytest.approx(wanted)
+
+
+def test_savings_are_not_claimed_beyond_the_curve():
+    sizes = (100, 200, 400)
+    assert random_items_for(0.001, sizes, [0.1, 0.08, 0.06]) == 800
+    assert np.isnan(random_items_for(0.05, sizes, [0.1, 0.1, 0.11]))
 
 
 def test_every_kind_of_labels_is_among_the_settings():
@@ -24,7 +32,7 @@ def test_every_kind_of_labels_is_among_the_settings():
 
 def test_a_setting_is_summed_up_in_one_line():
     draw = {"setting": "s", "draw": 0, "stopped": 0.9}
-    for name, width in (("random_100", 0.2), ("random_200", 0.15), ("random_400", 0.1)):
+    for name, width in (("random_100", 0.2), ("random_200", 0.02**0.5), ("random_400", 0.1)):
         draw |= {name: width, f"held_{name}": 0.9, f"error_{name}": 0.05}
     for name, width in (("chosen_100", 0.15), (f"chosen_{sum(ROUNDS)}", 0.1)):
         draw |= {name: width, f"held_{name}": 0.9, f"error_{name}": 0.04}
