@@ -10,7 +10,7 @@ PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet -c c
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo docs images test test-oldest test-adapters wheel lint audit fuzz faults format schema constraints bench-paper bench-real bench-stress bench-speed bench-text clean
+.PHONY: help demo docs images test test-oldest test-adapters wheel lint audit fuzz faults mutants format schema constraints bench-paper bench-real bench-stress bench-speed bench-text clean
 
 help: ## list the targets
 	@echo "make TARGET, where TARGET is one of"
@@ -74,6 +74,9 @@ bench-speed: $(VENV)/.all ## measure time and memory
 
 bench-text: $(VENV)/.all ## measure time and memory of reading a million texts
 	$(BIN)/python -m benchmarks.text $(ARGS)
+
+mutants: $(VENV)/.all ## change one operator, comparison, constant or condition at a time: do tests notice?
+	$(BIN)/python tests/mutants.py $(ARGS)
 
 schema: $(VENV)/.base ## renew docs/mdba.schema.json and docs/settings.md after a change of the configuration
 	$(BIN)/python -c 'import json; from mdba_checks.config import CheckConfig as C; print(json.dumps(C.model_json_schema(), indent=2, ensure_ascii=False))' > docs/mdba.schema.json.new
