@@ -1,7 +1,7 @@
 """The command `mdba`: its subcommands, and one way for every run to end.
 
 A run ends in an exit code that never lies: 0 and 1 are verdicts and nothing else. What the user can
-mend is one line on stderr and 2; what we should mend is one line and 70, with the traceback behind
+fix is one line on stderr and 2; what we should fix is one line and 70, with the traceback behind
 --debug.
 """
 
@@ -104,7 +104,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _is_out_of_memory(error: BaseException | None) -> bool:
-    """Tell whether memory has run out; what is raised then may hide what came before it."""
+    """Return whether memory has run out; what is raised then may hide what came before it."""
     while error is not None:
         # The texts are those of XGBoost, and of Python where a thread's stack has no room.
         text = str(error)

@@ -1,4 +1,4 @@
-"""`mdba validate`: the rules of a suite or a data contract, held against one table of labels."""
+"""`mdba validate`: the rules of a suite or a data contract, checked on one table of labels."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ class LabelerGapExpectation(GapRenderers, _RuleFields, BatchExpectation):  # typ
 
     @classmethod
     def is_abstract(cls) -> bool:
-        """Tell whether this is a class to build on; those with a metric can be used in a suite."""
+        """Return whether this is a base class; those with a metric can be used in a suite."""
         return not hasattr(cls, "metric")
 
     def check_config(self) -> CheckConfig:
@@ -171,7 +171,7 @@ class LabelerGapExpectation(GapRenderers, _RuleFields, BatchExpectation):  # typ
         runtime_configuration: Values | None = None,  # noqa: ARG002
         execution_engine: ExecutionEngine[Any] | None = None,  # noqa: ARG002
     ) -> Values:
-        """Estimate and decide; what the user can mend is the message of a failed result."""
+        """Estimate and decide; what the user can fix is the message of a failed result."""
         try:
             return self._checked(metrics[METRIC])
         except CheckError as error:

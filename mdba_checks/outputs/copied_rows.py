@@ -308,7 +308,7 @@ def column_names(source: Source) -> list[str]:
 
 
 def same_format(source: Source, form: Format) -> bool:
-    """Tell whether a source is a file of a format, packed or not."""
+    """Return whether a source is a file of a format, packed or not."""
     path = _file(source)
     return path is not None and _is_parquet(path) == (form == "parquet")
 

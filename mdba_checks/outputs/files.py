@@ -150,7 +150,7 @@ def _exists(path: Path) -> bool:
 
 
 def _same(one: Path, other: Path) -> bool:
-    """Tell whether two names lead to one file, be it through a link."""
+    """Return whether two names lead to one file, be it through a link."""
     with suppress(OSError):
         return one.samefile(other)
     return False

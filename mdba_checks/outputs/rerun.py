@@ -1,7 +1,7 @@
 """A check run again from its record: the same tables and settings have to give the same numbers.
 
 The record says where the tables were, what they held, how they were asked and what came out. Here
-the tables are found and held against their hashes, the check is made again, and every number is
+the tables are found and compared with their hashes, the check is made again, and every number is
 compared. The record may come from a stranger: every value that is used is validated first, no
 database server is asked because a record names it, and nothing is written.
 """

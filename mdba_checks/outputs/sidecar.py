@@ -192,12 +192,12 @@ def publish(
 
 
 def _is_abandoned(output: Path) -> bool:
-    """Tell whether a killed run has left its sidecar: it gets its name before the data set does."""
+    """Return whether a killed run left its sidecar: it gets its name before the data set does."""
     return sidecar_path(output).exists() and not output.exists()
 
 
 def _is_copy(main: Part, source: Source) -> bool:
-    """Tell whether the output without our columns has to have the hash of the input."""
+    """Return whether the output without our columns has to have the hash of the input."""
     return main.keep is None and same_format(source, format_of(main.path))
 
 
@@ -260,7 +260,7 @@ class _Turn:
 
 
 def is_sealed(record: Mapping[str, Any]) -> bool:
-    """Tell whether a record that was parsed from JSON carries its own hash: nobody changed it.
+    """Return whether a record that was parsed from JSON carries its own hash: nobody changed it.
 
     It protects from accidents, not from forgers, who can make a hash as well.
     """

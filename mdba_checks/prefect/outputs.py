@@ -152,7 +152,7 @@ def _whole(assessment: Assessment, kept: JSON, labels: str, gold: str) -> Assess
 
 
 def _is_written(output: str, record: Mapping[str, Any]) -> bool:
-    """Tell whether the output is there and speaks of this very check."""
+    """Return whether the output is there and speaks of this very check."""
     if not Path(output).is_file():
         return False
     found = verify(output)

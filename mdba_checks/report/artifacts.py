@@ -18,11 +18,11 @@ from mdba_checks.assessment import Assessment
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import MissingExtraError, visible
 from mdba_checks.findings import INCONCLUSIVE, by_severity
+from mdba_checks.report.explanations import headline, next_steps
 from mdba_checks.report.formatting import interval, percent, sentence, signed
 from mdba_checks.report.interval import Axis, Interval
 from mdba_checks.report.plots import png_data_uri
 from mdba_checks.report.together import WHOLE, crowd_sentences, together, whole_sentences
-from mdba_checks.report.words import headline, next_steps
 from mdba_checks.verdict import CONSEQUENCES, Decision
 
 MOST_ROWS = 10_000  # of a table: a browser shows that many without trouble

@@ -13,10 +13,10 @@ from typing import Any
 import pandas as pd
 
 from mdba_checks.findings import SEVERITY, by_severity
+from mdba_checks.report.explanations import each_row
 from mdba_checks.report.formatting import interval, listed, short, signed
 from mdba_checks.report.interval import Axis, Interval
 from mdba_checks.report.markup import Html, join, tag
-from mdba_checks.report.words import each_row
 
 MAX_ROWS = 60
 

@@ -26,7 +26,7 @@ from mdba_checks.assessment import Assessment
 from mdba_checks.estimation import ESTIMATORS
 from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE, SEVERITY, Diagnostic
 from mdba_checks.outputs import write_whole
-from mdba_checks.report import words
+from mdba_checks.report import explanations
 from mdba_checks.report.forest import MAX_ROWS, forest
 from mdba_checks.report.formatting import listed, sentence
 from mdba_checks.report.labelers import LEVELS, badge, labelers_section
@@ -99,7 +99,7 @@ def render(
             for key, name, content in shown
         ),
     )
-    return whole_page(f"{title}: {words.VERDICTS[decision.verdict].lower()}", main)
+    return whole_page(f"{title}: {explanations.VERDICTS[decision.verdict].lower()}", main)
 
 
 def whole_page(title: str, main: Html) -> str:
@@ -171,7 +171,7 @@ def fragment(assessment: Assessment, decision: Decision) -> str:
     prefix = "forest-" + sha256(str(judged.gaps.to_dict("records")).encode()).hexdigest()[:12]
     return tag(
         "div",
-        tag("p", tag("strong", words.headline(judged, decision))),
+        tag("p", tag("strong", explanations.headline(judged, decision))),
         forest(judged.gaps, max_gap=decision.policy.max_gap, max_rows=rows, prefix=prefix),
         tag("p", note, "The numbers: ", tag("code", ".gaps"), "; the report: ",
             tag("code", ".to_html()")),
@@ -197,18 +197,18 @@ def _security_policy() -> str:
 
 
 def _verdict(judged: Assessment, decision: Decision, title: str) -> Html:
-    counts = words.count_labelers(judged.gaps)
+    counts = explanations.count_labelers(judged.gaps)
     tiles = [tag("li", tag("strong", f"{counts[each]:,}"), badge(each)) for each in SEVERITY]
     return tag(
         "header",
         tag("p", title, class_="title"),
-        tag("h1", words.headline(judged, decision)),
+        tag("h1", explanations.headline(judged, decision)),
         tag("p", sentence(CONSEQUENCES[decision.verdict]), class_="consequence"),
         tag("ul", *tiles, class_="tiles", aria_label="Labelers by finding"),
         tag("h2", "Why"),
         _list(decision.reasons),
         tag("h2", "What now"),
-        _list(words.next_steps(judged, decision)),
+        _list(explanations.next_steps(judged, decision)),
         class_=f"verdict {_VERDICT_LOOKS[decision.verdict]}",
     )
 
@@ -217,7 +217,7 @@ def _gaps(judged: Assessment) -> Html:
     gaps, policy, config = judged.gaps, judged.config.policy, judged.config
     if gaps.empty:
         return Html("")
-    name, explanation = words.rate(config)
+    name, explanation = explanations.rate(config)
     drawn = min(len(gaps), MAX_ROWS)
     left_out = f" The worst {drawn} of {len(gaps):,} are drawn." if drawn < len(gaps) else ""
     return join(
@@ -234,7 +234,7 @@ def _gaps(judged: Assessment) -> Html:
                 "ul",
                 *(
                     tag("li", badge(each), f": {meaning}")
-                    for each, meaning in words.findings(policy).items()
+                    for each, meaning in explanations.findings(policy).items()
                 ),
                 class_="legend",
             ),
@@ -258,7 +258,7 @@ def _plan(judged: Assessment) -> Html:
         tag("th", name, scope="col", class_="numeric")
         for name in (*(f"More gold, {side}" for side in sides), "More labels")
     ]
-    shown = words.each_row(plan.table.head(_PLAN_ROWS))
+    shown = explanations.each_row(plan.table.head(_PLAN_ROWS))
     rest = len(plan.table) - len(shown)
     return join(
         [
@@ -313,7 +313,7 @@ def _assumptions(diagnostics: Sequence[Diagnostic]) -> Html:
     for each in diagnostics:
         found.setdefault(each.check, []).append(each)
     parts = []
-    for assumption in words.ASSUMPTIONS:
+    for assumption in explanations.ASSUMPTIONS:
         answers = [each for check in assumption.checks for each in found.pop(check, [])]
         if answers or not assumption.checks:
             parts.append(_assumption(assumption.name, assumption.sentence, answers))
@@ -363,7 +363,7 @@ def _answer(diagnostic: Diagnostic) -> Html:
 
 def _reading(judged: Assessment) -> Html:
     config = judged.config
-    name, explanation = words.rate(config)
+    name, explanation = explanations.rate(config)
     return join(
         [
             _list(
@@ -377,7 +377,7 @@ def _reading(judged: Assessment) -> Html:
                 ]
             ),
             tag("h3", "What it does not say"),
-            _list(words.NOT_SAID),
+            _list(explanations.NOT_SAID),
         ]
     )
 

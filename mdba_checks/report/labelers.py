@@ -17,9 +17,9 @@ import pandas as pd
 from mdba_checks.assessment import Assessment
 from mdba_checks.findings import SEVERITY, Diagnostic, Level, by_severity
 from mdba_checks.metrics import METRICS
+from mdba_checks.report.explanations import each_row, rate
 from mdba_checks.report.formatting import interval, p_value, percent, sentence, short, signed
 from mdba_checks.report.markup import Html, join, tag
-from mdba_checks.report.words import each_row, rate
 
 MAX_ROWS = 5_000  # a file that no browser opens helps nobody; the rest is in the JSON record
 

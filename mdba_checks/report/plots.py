@@ -22,9 +22,9 @@ from scipy.stats import norm
 from mdba_checks.config import Policy
 from mdba_checks.errors import InputError, MissingExtraError
 from mdba_checks.findings import BIASED, FAIR, SEVERITY, by_severity, errors_beyond
+from mdba_checks.report.explanations import each_row, rate
 from mdba_checks.report.formatting import short
 from mdba_checks.report.interval import COLOURS, TOLERATED, ZERO, Interval, marker
-from mdba_checks.report.words import each_row, rate
 from mdba_checks.tables import FloatArray
 
 if TYPE_CHECKING:

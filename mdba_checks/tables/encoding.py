@@ -239,7 +239,7 @@ def _standard(values: Column) -> tuple[FloatArray, Standard, float, float]:
 
 
 def _repeats(column: Column, group: IntArray) -> bool:
-    """Tell whether a column is constant within every group: then the group says it already."""
+    """Return whether a column is constant within every group: then the group says it already."""
     # Most columns differ early on.
     for rows in (min(1000, len(column)), len(column)):
         some, codes = column[:rows], group[:rows]

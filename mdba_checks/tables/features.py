@@ -255,7 +255,7 @@ def _feature(
 
 
 def _declared_category(column: pa.ChunkedArray) -> bool:
-    """Tell whether numbers were declared to be categories; one table's word is enough."""
+    """Return whether numbers were declared to be categories; one table's word is enough."""
     kind = column.type
     return pa.types.is_dictionary(kind) and kind_of(kind.value_type) is Kind.NUMBER
 

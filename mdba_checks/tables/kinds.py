@@ -54,7 +54,7 @@ def is_vector(kind: pa.DataType) -> bool:
 
 
 def all_missing(column: pa.ChunkedArray) -> bool:
-    """Tell whether a column holds no value at all; NaN is none."""
+    """Return whether a column holds no value at all; NaN is none."""
     if column.null_count == len(column):
         return True
     return pa.types.is_floating(column.type) and bool(np.isnan(numbers(column)).all())

@@ -201,7 +201,7 @@ def binary(
 
 
 def _names_one(positive: object, values: list[str]) -> bool:
-    """Tell whether `positive` is one of the values, if perhaps as 1 where they say true."""
+    """Return whether `positive` is one of the values, if perhaps as 1 where they say true."""
     if _as_binary(canonical(positive)) is not None and _all_binary(values):
         return True
     return match_name(positive, values) is not None

@@ -61,7 +61,7 @@ def match_name(value: object, names: Iterable[str]) -> str | None:
 
 
 def is_number(text: str) -> bool:
-    """Tell whether a text is written like a number.
+    """Return whether a text is written like a number.
 
     Examples
     --------

@@ -92,7 +92,7 @@ class Tables:
         return to_record(found, gate(found))
 
     def is_mine(self, record: dict[str, Any]) -> bool:
-        """Tell whether a record is that of the same check run alone, and the data are whole."""
+        """Return whether a record is that of the same check run alone, and the data are whole."""
         alone = self.alone()
         keys = ("verdict", "reasons", "gaps", "data", "config")
         whole = verify(self.output)

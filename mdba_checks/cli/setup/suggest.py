@@ -153,7 +153,7 @@ def suggest_positive(values: Collection[str]) -> str | None:
 
 
 def _fits(role: str, column: Column) -> bool:
-    """Tell whether the values of a column can play a role."""
+    """Return whether the values of a column can play a role."""
     if column.kind not in (Kind.TEXT, Kind.NUMBER):
         return False
     if role in ("label", "gold"):

@@ -139,7 +139,7 @@ class _File:
         return re.sub(r"(Expected \d+ columns, got \d+):.*", r"\1", first_line(error))
 
     def ends_inside_quotes(self, table: pa.Table) -> bool:
-        """Tell whether an unclosed quote has swallowed the end of the file, as readers let it."""
+        """Return whether an unclosed quote has swallowed the end of the file, as readers let it."""
         if not table.num_rows or not table.num_columns:
             return False
         last = table.column(table.num_columns - 1)[-1].as_py()

@@ -33,7 +33,7 @@ def _from_series(series: pd.Series[Any]) -> pa.ChunkedArray:
 
 
 def _is_mixed(series: pd.Series[Any]) -> bool:
-    """Tell whether a column mixes kinds of values; what Arrow makes of it depends on the first."""
+    """Return whether a column mixes kinds of values: the first would decide for Arrow."""
     if series.dtype != object or infer_dtype(series) not in ("mixed", "mixed-integer"):
         return False
     kinds = {type(value) for value in series if value is not None}

@@ -191,7 +191,7 @@ def half_a_file(out: Path) -> str:
 
 
 def same_numbers(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Tell whether two records say the same; to the last bit, but for the assumption checks."""
+    """Return whether two records say the same; to the last bit, but for the assumption checks."""
     exact = all(one[key] == other[key] for key in ("verdict", "reasons", "gaps", "data"))
     pairs = zip(one["diagnostics"], other["diagnostics"], strict=False)
     return exact and all(

@@ -128,7 +128,7 @@ def hash_of(content: bytes) -> str:
 def _is_result_of(
     bench: Bench, name: str, content: bytes, record: Mapping[str, Any], code: int
 ) -> bool:
-    """Tell whether a record is what a check of a version alone gives."""
+    """Return whether a record is what a check of a version alone gives."""
     place = bench.folder / "alone"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
@@ -139,7 +139,7 @@ def _is_result_of(
 
 
 def _rows_are(out: Path, content: bytes, folder: Path) -> bool:
-    """Tell whether the released rows begin with the values of a version, and nothing else."""
+    """Return whether the released rows begin with the values of a version, and nothing else."""
     if not (out / "out.csv").exists():
         return False
     source = folder / "version.csv"
