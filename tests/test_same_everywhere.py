@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from functools import cache
 from itertools import product
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from mdba_checks import Blocked, CheckConfig, read_released, release
+from mdba_checks import Blocked, CheckConfig, assess, read_released, release
 from mdba_checks.cli import main
+from mdba_checks.outputs import decide_release
 from tests.helpers import selection_table, some_gold
 
 # Shares of yes are counted, so the findings follow from the counts.
@@ -90,6 +93,14 @@ def folders(tmp_path_factory) -> dict[str, Path]:
     return made
 
 
+@cache
+def reasons(data: str, mode: str, on_inconclusive: str | None) -> list[str]:
+    """Return what Python is told; everybody else has to be told the same."""
+    labels = selection_table({name: PEOPLE[name] for name in DATA[data]})
+    assessment = assess(labels, some_gold(), settings(mode, on_inconclusive))
+    return list(decide_release(labels, some_gold(), assessment).decision.reasons)
+
+
 def written(folder: Path, mode: str, on_inconclusive: str | None, verdict: str) -> set[str]:
     """Return the files that should be there; rows can leave only where a quarantine is possible."""
     if verdict in ("block", "inconclusive"):
@@ -109,7 +120,12 @@ def test_on_the_command_line(folders, tmp_path, capsys, data, mode, on_inconclus
     command = ["check", str(folder / "labels.csv"), "--gold", str(folder / "gold.csv")]
     command += ["--config", str(config)]
     assert main(command) == EXIT[verdict]  # without an output it says what would happen
-    assert f"Verdict: {verdict.upper()}" in capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"Verdict: {verdict.upper()}" in said
+    assert ("would be taken out" in said) == (verdict == "quarantine")
+    assert main([*command, "--json", "-"]) == EXIT[verdict]
+    told = json.loads(capsys.readouterr().out)
+    assert (told["verdict"], told["reasons"]) == (verdict, reasons(data, mode, on_inconclusive))
     assert main([*command, "--output", str(out / "out.csv"), "--quiet"]) == EXIT[verdict]
     assert {each.name for each in out.iterdir()} == written(out, mode, on_inconclusive, verdict)
     if who:
@@ -125,6 +141,7 @@ def test_in_python(folders, data, mode, on_inconclusive, verdict, who):
         with pytest.raises(Blocked) as caught:
             release(*tables, settings(mode, on_inconclusive))
         assert caught.value.decision.verdict == verdict
+        assert list(caught.value.decision.reasons) == reasons(data, mode, on_inconclusive)
         return
     released = release(*tables, settings(mode, on_inconclusive))
     assert released.decision.verdict == verdict
@@ -137,7 +154,13 @@ def test_in_prefect(folders, tmp_path, data, mode, on_inconclusive, verdict, who
     pytest.importorskip("prefect", reason="needs mdba-checks[prefect]")
     from prefect.settings import PREFECT_LOCAL_STORAGE_PATH, temporary_settings
 
-    from mdba_checks.prefect import assess_labels, fingerprint, write_outputs
+    from mdba_checks.prefect import (
+        OUTCOMES,
+        STOPPED_STATES,
+        assess_labels,
+        fingerprint,
+        write_outputs,
+    )
 
     config = settings(mode, on_inconclusive).model_dump(mode="json")
     tables = [str(folders[data] / name) for name in ("labels.csv", "gold.csv")]
@@ -149,7 +172,8 @@ def test_in_prefect(folders, tmp_path, data, mode, on_inconclusive, verdict, who
         planned = write_outputs.fn(*tables, kept, config["policy"], None)
         ended = write_outputs.fn(*tables, kept, config["policy"], str(out / "out.csv"))
     assert planned["verdict"] == ended["verdict"] == verdict
-    assert planned["reasons"] == ended["reasons"]
+    assert planned["reasons"] == ended["reasons"] == reasons(data, mode, on_inconclusive)
+    assert (OUTCOMES[ended["verdict"]] in STOPPED_STATES) == (EXIT[verdict] != 0)
     assert {each.name for each in out.iterdir()} == written(out, mode, on_inconclusive, verdict)
     assert {Path(each).name for each in ended["files"].values()} == {
         each.name for each in out.iterdir()
@@ -180,6 +204,35 @@ def test_in_great_expectations(folders, data, mode, on_inconclusive, verdict, wh
         )
     )
     assert result["result"]["details"]["verdict"] == verdict
+    assert result["result"]["details"]["reasons"] == reasons(data, mode, on_inconclusive)
     # A batch is used whole: rows that have to go are still in it.
     assert result["success"] == (verdict in ("pass", "annotate"))
     assert result["success"] == (who == EVERYBODY)
+
+
+@every_policy
+def test_in_a_suite_on_the_command_line(
+    folders, tmp_path, capsys, data, mode, on_inconclusive, verdict, who
+):
+    pytest.importorskip("great_expectations", reason="needs mdba-checks[gx]")
+    rule = {
+        "type": "expect_labeler_tpr_gap_to_be_within",
+        "kwargs": {
+            "max_gap": 0.1,
+            "gold": str(folders[data] / "gold.csv"),
+            "reference_group": "men",
+            "estimator": "selection_rate",
+            "mode": mode,
+            "on_inconclusive": on_inconclusive,
+            "max_undecided": 0,
+        },
+    }
+    suite = tmp_path / "suite.json"
+    suite.write_text(json.dumps({"name": "s", "expectations": [rule]}))
+    command = ["validate", "--suite", str(suite), "--labels", str(folders[data] / "labels.csv")]
+    # The table is used whole afterwards, so that rows which would have to go stop it.
+    expected = 1 if verdict == "quarantine" else EXIT[verdict]
+    assert main([*command, "--json", "-"]) == expected
+    (found,) = json.loads(capsys.readouterr().out)["rules"]
+    assert found["details"]["verdict"] == verdict
+    assert (expected == 0) == (who == EVERYBODY)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -183,6 +184,27 @@ class TestAllLabelsTogether:
         # Nobody single is biased, so that there is nobody to take out.
         assert decision.verdict == ("annotate" if mode == "annotate" else "block")
         assert "biased beyond ±0.1" in decision.reasons[0]
+
+    @pytest.mark.parametrize("labelers", [(FAIR, FAIR), (BIASED, FAIR), (INCONCLUSIVE, FAIR)])
+    @pytest.mark.parametrize("level", ["overall", "cohorts"])
+    def test_biased_pass_under_no_policy_at_all(self, level, labelers):
+        choices = {
+            "mode": ["block", "annotate", "quarantine"],
+            "on_inconclusive": [None, "block", "annotate", "quarantine", "pass"],
+            "max_undecided": [0, 1],
+            "margin": [None, 1],
+            "quarantine": ["labeler", "group"],
+            "decide_on": ["confident", "estimate"],
+            "on_serious": ["inconclusive", "report"],
+        }
+        cause = EVIDENCE if INCONCLUSIVE in labelers else ""
+        gaps = [row(who, each, cause) for who, each in zip(self.LABELS, labelers, strict=True)]
+        rows = pd.DataFrame([row("team", BIASED, column="cohort")])
+        for values in product(*choices.values()):
+            policy = Policy(**dict(zip(choices, values, strict=True)))
+            decision = decide(pd.DataFrame(gaps), policy, labels=self.LABELS, **{level: rows})
+            assert decision.verdict != "pass", policy
+            assert not decision.lets_through
 
     def test_biased_can_be_cured_by_taking_out_who_is_biased(self):
         policy = Policy(mode="quarantine")

@@ -8,13 +8,15 @@ from mdba_checks.prefect.support import read_config  # first: it says what is mi
 from mdba_checks.prefect.approval import Approval, ask_person, duration
 from mdba_checks.prefect.check import assess_labels, decide, fingerprint, judged
 from mdba_checks.prefect.choose import choose_items
-from mdba_checks.prefect.gate import label_bias_gate
+from mdba_checks.prefect.gate import OUTCOMES, STOPPED_STATES, label_bias_gate
 from mdba_checks.prefect.outputs import check_output, verify_released, write_outputs
 from mdba_checks.prefect.publish import Outcome, announce, publish_verdict
 from mdba_checks.prefect.rules import RulesBrokenError, validate_rules
 from mdba_checks.prefect.training import evaluate_model, gated_training, train_model
 
 __all__ = [
+    "OUTCOMES",
+    "STOPPED_STATES",
     "Approval",
     "Outcome",
     "RulesBrokenError",

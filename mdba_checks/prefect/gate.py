@@ -30,7 +30,7 @@ OUTCOMES: dict[str, Outcome] = {
     "block": "blocked",
     "inconclusive": "undecided",
 }
-STOPPED = ("blocked", "undecided")
+STOPPED_STATES = ("blocked", "undecided")
 
 
 @flow(name="label-bias-gate", persist_result=True, result_serializer="json")
@@ -78,7 +78,7 @@ def label_bias_gate(
     decide(kept, policy)
     approval, note = None, ""
     ended: dict[str, Any] = write_outputs(labels, gold, kept, policy, output, force=force)
-    if OUTCOMES[ended["verdict"]] in STOPPED and settings.policy.on_block == "approve":
+    if OUTCOMES[ended["verdict"]] in STOPPED_STATES and settings.policy.on_block == "approve":
         wait = settings.policy.approval_timeout
         publish_verdict(kept, policy, source=source, waiting=duration(wait), ended=ended)
         approval = ask_person(
@@ -107,6 +107,6 @@ def label_bias_gate(
     }
     announce(outcome, prints["labels"], result)
     name = outcome.capitalize()
-    if outcome in STOPPED:
+    if outcome in STOPPED_STATES:
         return Failed(name=name, message=message)
     return Completed(name=name, message=message, data=result)
