@@ -10,7 +10,7 @@ PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet -c c
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo docs images test test-oldest test-adapters wheel lint audit fuzz faults mutants format schema constraints bench-paper bench-real bench-stress bench-speed bench-text clean
+.PHONY: help demo docs images test test-oldest test-adapters wheel release lint audit fuzz faults mutants format schema constraints bench-paper bench-real bench-stress bench-speed bench-text clean
 
 help: ## list the targets
 	@echo "make TARGET, where TARGET is one of"
@@ -35,6 +35,9 @@ wheel: $(VENV)/.python ## build the wheel and try it alone on every Python that 
 	rm -rf build dist
 	PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 	@sh scripts/try-wheel.sh dist/*.whl
+
+release: ## build and check what is published, with SBOM and hashes, in dist/
+	@PYTHON=$(PYTHON) sh scripts/release.sh
 
 lint: $(VENV)/.all ## check style and types
 	$(BIN)/ruff check .

@@ -7,7 +7,7 @@ and `release` returns the rows that may be trained on.
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "Assessment",
     "Blocked",
