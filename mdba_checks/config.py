@@ -271,7 +271,9 @@ class CheckConfig(_Model):
         None, description="the group others are compared with; default: everyone else"
     )
     positive: Value | None = Field(
-        None, description="the label that counts as positive, when labels are two named values"
+        None,
+        description="the label that counts as positive where labels are names, or an order of "
+        "numbers such as '>= 4'; all others count as negative",
     )
     estimator: EstimatorName = Field("mdba_dr", description="how the gap is estimated")
     metric: MetricName = Field("tpr", description="the rate that is compared between groups")

@@ -89,7 +89,7 @@ class ExpectLabelerTprGapToBeWithin(LabelerGapExpectation):
     reference_group : bool, int, str or None
         The group that others are compared with. Default: everyone else.
     positive_label : bool, int, str or None
-        The label that means yes, where labels are two named values.
+        The label that means yes, where labels are names, or an order such as '>= 4'.
     confidence : float
         Coverage of the intervals. Default: 0.9.
     estimator : str

@@ -230,7 +230,7 @@ def load(
     groups = group_names.to_pylist()
     reference = check_groups(groups, group[0], group[1], config)
     decision, correct = binary(
-        _names(tables[0], columns.label), _names(tables[1], columns.gold), config
+        _names(tables[0], columns.label), _names(tables[1], columns.gold), config, messages
     )
     check_gold(correct, config)
     for column, who in ((columns.labeler, labelers), (columns.group, groups)):

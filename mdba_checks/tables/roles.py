@@ -6,6 +6,7 @@ a value that cannot be understood stops the check, and the message says where it
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,6 +37,9 @@ _FLAGS = {
     "cohort": " (--cohort)",
 }
 _BINARY = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
+_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
+_ORDER = re.compile(rf"\s*(>=|<=|>|<)\s*({_NUMBER.pattern})\s*")
+_COMPARISONS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 _SHOWN = 5
 # A row that stands for more than anybody can count, or for next to nothing, is a slip; and beyond
 # this, sums of squares lose all but the largest weight.
@@ -176,9 +180,16 @@ def complete_rows(
 
 
 def binary(
-    labels: pa.DictionaryArray, gold: pa.DictionaryArray, config: CheckConfig
+    labels: pa.DictionaryArray,
+    gold: pa.DictionaryArray,
+    config: CheckConfig,
+    messages: list[str],
 ) -> tuple[IntArray, IntArray]:
-    """Return both tables' decisions as 0/1, each table by its own values."""
+    """Return both tables' decisions as 0/1, each table by its own values.
+
+    Where a column holds more than two values, those that are not positive count as negative; what
+    counts as what is added to `messages`.
+    """
     positive = config.positive
     parts = (
         (labels, f"column {config.columns.label!r} of labels"),
@@ -195,6 +206,13 @@ def binary(
         meaning = _meaning(found, positive)
         if meaning is None:
             raise InputError(_not_binary(where, found, config))
+        if len(found) > 2 and not _all_binary(found):
+            yes = [value for value in found if meaning[value]]
+            no = [value for value in found if not meaning[value]]
+            messages.append(
+                f"{where} holds {len(found)} values: {_some(yes, config)} counts as positive, "
+                f"{_some(no, config)} as negative"
+            )
         lookup = [meaning[value] for value in column.dictionary.to_pylist()]
         decisions.append(np.array(lookup, dtype=np.int8)[column.indices.to_numpy()])
     return decisions[0], decisions[1]
@@ -204,7 +222,7 @@ def _names_one(positive: object, values: list[str]) -> bool:
     """Return whether `positive` is one of the values, if perhaps as 1 where they say true."""
     if _as_binary(canonical(positive)) is not None and _all_binary(values):
         return True
-    return match_name(positive, values) is not None
+    return match_name(positive, values) is not None or _by_order(positive, values) is not None
 
 
 def _meaning(values: list[str], positive: object) -> dict[str, int] | None:
@@ -213,18 +231,37 @@ def _meaning(values: list[str], positive: object) -> dict[str, int] | None:
         # positive=0 turns the meaning of 0/1 and of false/true alike.
         turned = positive is not None and _as_binary(canonical(positive)) == 0
         return {value: int(_as_binary(value) != turned) for value in values}
-    if positive is None or len(values) > 2:
+    if positive is None:
         return None
     chosen = match_name(positive, values)
-    if chosen is None and len(values) == 2:
+    if chosen is None and (ordered := _by_order(positive, values)) is not None:
+        return ordered
+    if chosen is None and len(values) >= 2:
         return None
+    if len({value.strip().casefold() for value in values}) < len(values):
+        return None  # "Yes" beside "yes" would count as no
     return {value: int(value == chosen) for value in values}
+
+
+def _by_order(positive: object, values: list[str]) -> dict[str, int] | None:
+    """Map numbers to 1 where they are on the positive side of an order such as ``>= 4``."""
+    order = _ORDER.fullmatch(str(positive))
+    if order is None or not all(_NUMBER.fullmatch(value.strip()) for value in values):
+        return None
+    limit, compare = float(order[2]), _COMPARISONS[order[1]]
+    return {value: int(compare(float(value), limit)) for value in values}
 
 
 def _not_binary(where: str, values: list[str], config: CheckConfig) -> str:
     held = _some(values, config)
-    if len(values) > 2:
-        return f"{where} must hold two values but has {len(values)}: {held}"
+    if config.positive is None and len(values) > 2:
+        return (
+            f"{where} must hold two values but has {len(values)}: {held}; or say which of them is "
+            "positive (--positive VALUE, or --positive '>= 4' on a scale): the others count as "
+            "negative"
+        )
+    if config.positive is not None and match_name(config.positive, values) is not None:
+        return f"{where} holds one value in two spellings: {held}; spell it in one way"
     if config.positive is None:
         example = f", such as positive={values[-1]!r} (--positive {values[-1]})"
         return (

@@ -161,6 +161,11 @@ def _renamed(table: pd.DataFrame) -> pd.DataFrame:
         "gold": ("should_invite",),
     }
     copies = {new: table[old] for old in others if old in table for new in others[old]}
+    for old, new in (("label", ("answer", "stars")), ("gold", ("right_answer", "right_stars"))):
+        if old in table:
+            middle = (table.index % 9 == 0) & (table[old] == 0)
+            copies[new[0]] = table[old].map({0: "decline", 1: "invite"}).mask(middle, "maybe")
+            copies[new[1]] = table[old].map({0: 1, 1: 5}).mask(middle, 3)
     return table.assign(**copies)
 
 
