@@ -90,6 +90,22 @@ def test_the_gate_of_the_readme_trains_on_the_rows_it_may(demo_folder, monkeypat
     assert len(table) == labels["labeler"].isin(TRAINED_ON[mode]).sum()
 
 
+@pytest.mark.parametrize("mode", TRAINED_ON)
+def test_the_other_gate_of_the_readme_lets_no_mode_train_on_all_rows(
+    demo_folder, monkeypatch, capsys, mode
+):
+    monkeypatch.chdir(demo_folder)
+    example = block("python", "lets_through")
+    wanted = example.replace("Policy(max_gap=0.1)", f'Policy(max_gap=0.1, mode="{mode}")')
+    assert wanted != example
+    trained: list[object] = []
+    code = compile(f"{wanted}\ntrain('mdba-demo/labels.csv')\n", "README.md", "exec")
+    with pytest.raises(SystemExit):
+        exec(code, {"train": trained.append})  # noqa: S102  our own README
+    assert trained == []
+    assert "Ada" in capsys.readouterr().out
+
+
 def test_the_demo_in_the_readme_is_the_demo(demo_folder, mdba, monkeypatch):
     monkeypatch.chdir(demo_folder)
     shown = block("text", "$ make demo")
