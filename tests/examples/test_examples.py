@@ -18,7 +18,7 @@ from mdba_checks.config import CheckConfig
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 ELSEWHERE = {"corrected_labels.py", "gx_checkpoint.py", "gx_contract.py", "gx_expectation.py"}
-OURS = {"content_moderation.py", "hiring.py", "medical_triage.py"}
+OURS = {"content_moderation.py", "hiring.py", "llm_judges.py", "medical_triage.py"}
 
 
 def run(name: str, *arguments: str) -> str:
@@ -49,6 +49,21 @@ def test_moderation_finds_who_removes_harmless_speech():
     assert re.search(r"^L1: biased: says yes where no is right", out, re.MULTILINE)
     assert out.count(": fair: ") == 2
     assert out.endswith("verdict: annotate\n")
+
+
+def test_the_model_that_is_biased_is_found_among_models_and_people():
+    out = run("llm_judges.py")
+    rows = re.findall(r"^ *(.+?) +dialect +(\S+) .* (\w+)$", out, re.MULTILINE)
+    found = {name: finding for name, _, finding in rows}
+    gaps = {name: float(gap) for name, gap, _ in rows}
+    # 65% of the helpful answers in the dialect were put in, about 95% of the others.
+    assert gaps["judge-a, prompt 3"] == pytest.approx(0.65 - 0.95, abs=0.04)
+    assert {name for name in found if found[name] == "biased"} == {"judge-a, prompt 3", "model"}
+    assert {name for name in found if found[name] == "fair"} == {
+        *("judge-b, prompt 3", "Ines", "Jonas", "Kim", "person")
+    }
+    page = (ROOT / "docs" / "model-judges.md").read_text(encoding="utf-8")
+    assert out.partition("\n\n")[0] in page
 
 
 def test_triage_says_what_would_settle_the_rest():
