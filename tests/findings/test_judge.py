@@ -18,6 +18,7 @@ from mdba_checks.findings import (
     FAIR,
     INCONCLUSIVE,
     Obstacle,
+    by_severity,
     judge,
     meaning,
 )
@@ -258,3 +259,41 @@ def test_biased_means_the_interval_lies_beyond_and_fair_that_it_lies_inside(rows
             if row.finding == FAIR:
                 assert row.ci_low >= -limit
                 assert row.ci_high <= limit
+
+
+def test_rows_are_sorted_by_how_bad_they_are_and_then_by_size():
+    """Biased first, undecided before borderline and fair; no number comes last of its kind."""
+    findings = [FAIR, BORDERLINE, INCONCLUSIVE, INCONCLUSIVE, BIASED, BIASED, INCONCLUSIVE]
+    gaps = [0.05, -0.11, np.nan, 0.02, 0.2, -0.4, -0.5]
+    rows = by_severity(pd.DataFrame({"finding": findings, "gap": gaps}))
+    assert rows.index.tolist() == [5, 4, 6, 3, 2, 1, 0]
+
+
+def test_on_the_number_alone_the_reason_says_on_which_side_it_is():
+    policy = Policy(decide_on="estimate", correction="none")
+    found = judged([0.3, 0.02], [0.2, 0.2], policy)
+    assert found["finding"].tolist() == [BIASED, FAIR]
+    assert "+0.300 is beyond ±0.1" in found["reason"][0]
+    assert "+0.020 is within ±0.1" in found["reason"][1]
+
+
+def test_an_interval_below_the_lower_limit_alone_is_biased():
+    """Its upper end lies below -max_gap; whether it lies below +max_gap says nothing."""
+    found = judged([-0.3, -0.02], [0.05, 0.02])
+    assert found["finding"].tolist() == [BIASED, FAIR]
+    across = judged([-0.12], [0.05])  # -0.20 to -0.04: reaches across the lower limit
+    assert across["finding"].tolist() == [INCONCLUSIVE]
+    assert "reaches across ±0.1: more gold items" in across["reason"][0]
+
+
+def test_beyond_the_limit_but_one_of_many_says_so():
+    """p = 0.03 alone is clear, but not for one of ten comparisons with Holm: 10 x 0.03 > 0.1."""
+    z = norm.isf(0.03 / 2)
+    gap = 0.1 + z * 0.05
+    found = judged([gap, *[0.0] * 9], [0.05, *[0.001] * 9], Policy(correction="holm"))
+    assert found["finding"][0] == INCONCLUSIVE
+    assert (
+        "lies beyond ±0.1, but not clearly enough for one of 10 comparisons" in found["reason"][0]
+    )
+    low = judged([-gap, *[0.0] * 9], [0.05, *[0.001] * 9], Policy(correction="holm"))
+    assert "lies beyond ±0.1, but not clearly" in low["reason"][0]
