@@ -42,6 +42,10 @@ class Released:
     decision: Decision
     record: Mapping[str, Any]
 
+    def to_arrow(self) -> pa.Table:
+        """Return the rows as an Arrow table."""
+        return pa.Table.from_pandas(self.table, preserve_index=False)
+
     @property
     def config(self) -> CheckConfig:
         """The settings of the check; they say which column plays which role."""

@@ -185,3 +185,11 @@ def test_a_time_in_the_future_is_no_age():
     check()
     age_by(-timedelta(days=1))
     assert verify("out.csv", max_age=timedelta(hours=1)).ok
+
+
+def test_released_rows_come_as_a_dataframe_or_an_arrow_table():
+    check()
+    released = read_released("out.csv")
+    arrow = released.to_arrow()
+    assert arrow.column_names == list(released.table.columns)
+    pd.testing.assert_frame_equal(arrow.to_pandas(), released.table)
