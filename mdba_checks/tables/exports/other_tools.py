@@ -132,7 +132,7 @@ def read_cvat(files: Mapping[str, Path], where: str, question: str | None) -> An
         if _UNSAFE.search(content):
             raise InputError(f"{path} defines entities, which no export of CVAT does")
         try:
-            root = ET.fromstring(content)  # noqa: S314  (entities are refused above)
+            root = ET.fromstring(content)  # noqa: S314 # nosec B314: entities are refused above
         except ET.ParseError as error:
             raise InputError(f"{path} is not valid XML: {error}") from None
         if root.tag != "annotations" or root.find("image") is None:
