@@ -252,6 +252,12 @@ class TestInPrefect:
             "train_model": [
                 lambda: prefect.train_model.fn(url, there[1], "raw", "m.ubj", force=False)
             ],
+            "choose_items": [
+                lambda: prefect.choose_items.fn(url, "chosen.csv", n=10),
+                lambda: prefect.choose_items.fn(there[0], "chosen.csv", n=10, items=url),
+                lambda: prefect.choose_items.fn(there[0], "chosen.csv", n=10, gold=url),
+                lambda: prefect.choose_items.fn(there[0], "chosen.csv", n=10, judged=[url]),
+            ],
             "evaluate_model": [
                 lambda: prefect.evaluate_model.fn(url, there[1], "m.ubj"),
             ],
