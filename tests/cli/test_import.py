@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+# Beside the checkout, unless a variable names a folder.
+_FOLDER = os.environ.get("MDBA_DATA", Path(__file__).parents[3] / "shared" / "data")
+REAL = Path(_FOLDER) / "real"
 PEOPLE = ["label_1", "label_2", "label_3"]
 
 
@@ -56,6 +61,26 @@ def test_a_wide_table_and_its_case_table_reach_the_right_verdict_in_two_commands
     assert gaps.index[gaps["finding"] == "biased"].tolist() == ["label_2"]
     assert gaps.loc["label_2", "group"] == "women"
     assert gaps.loc["label_2", "gap"] == pytest.approx(-0.37, abs=0.07)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not REAL.is_dir(), reason=f"NO REAL DATA: {REAL} is not there")
+def test_hatecheck_as_it_is_published_reaches_the_right_verdict_in_two_commands(mdba, tmp_path):
+    """76% and 96% are counted over all texts; nobody else is beyond 6 points."""
+    labels, gold, found = (tmp_path / f"{name}" for name in ("l.parquet", "g.parquet", "out.json"))
+    wide, cases = (REAL / f"hatecheck_all_{name}.csv.gz" for name in ("annotations", "cases"))
+    assert (
+        mdba("import", wide, "--items", cases, "--output", labels, "--gold-output", gold).code == 0
+    )
+    run = mdba(
+        *("check", labels, "--gold", gold, "--group", "target_ident", "--positive", "hateful"),
+        *("--drop-missing", "--features", "test_case", "--max-gap", 0.08, "--json", found),
+    )
+    assert run.code == 1, run.err
+    gaps = pd.DataFrame(json.loads(found.read_text())["gaps"])
+    biased = gaps[gaps["finding"] == "biased"]
+    assert biased[["labeler", "group"]].to_numpy().tolist() == [["label_2", "women"]]
+    assert biased["gap"].iloc[0] == pytest.approx(0.765 - 0.956, abs=0.01)
 
 
 def test_what_cannot_be_imported_leaves_nothing_behind(mdba, wide):
