@@ -159,7 +159,7 @@ def _exports(labels: pd.DataFrame) -> None:
 def _renamed(table: pd.DataFrame) -> pd.DataFrame:
     """Add the columns under other names, too: commands speak of several tables."""
     others = {
-        "labeler": ("rater", "recruiter"),
+        "labeler": ("rater", "recruiter", "judge"),
         "label": ("invited",),
         "group": ("sex", "gender"),
         "gold": ("should_invite",),
@@ -170,6 +170,9 @@ def _renamed(table: pd.DataFrame) -> pd.DataFrame:
             middle = (table.index % 9 == 0) & (table[old] == 0)
             copies[new[0]] = table[old].map({0: "decline", 1: "invite"}).mask(middle, "maybe")
             copies[new[1]] = table[old].map({0: 1, 1: 5}).mask(middle, 3)
+    copies["variety"] = table["group"].map({"men": "standard", "women": "dialect"})
+    if "labeler" in table:
+        copies["kind"] = table["labeler"].map({"L1": "model"}).fillna("person")
     return table.assign(**copies)
 
 
