@@ -9,6 +9,10 @@ import numpy as np
 import openpyxl
 import pandas as pd
 import pytest
+
+pytest.importorskip("s3fs", reason="needs mdba-checks[cloud]")
+pytest.importorskip("moto", reason="needs mdba-checks[dev]")
+
 from moto.server import ThreadedMotoServer
 
 from mdba_checks import CheckConfig, Policy, assess, gate
