@@ -21,20 +21,19 @@ _INTRODUCTION = """\
 # Where it holds and where it does not
 
 Every figure here was measured on data with known right answers, by the commands below each table.
-A finding is *wrong*
-when it says biased of labels whose true gap is within the limit, or fair of labels whose true gap
-is beyond it.
-*Settled* are all findings but inconclusive ones; `cover` is how often 90% intervals hold the
-truth.
+A finding is *wrong* when it says biased of labels whose true gap is within the limit, or fair of
+labels whose true gap is beyond it. *Settled* are all findings but inconclusive ones; `cover` is
+how often 90% intervals hold the truth.
 """
 _REAL = """\
 ## Real people
 
 `payraise` has 487 people with 256 judgements each, HateCheck ten annotators of whom one,
-`label_2`, judges texts about
-women differently. Gold is drawn anew 20 times. `raw text` is the text column as it is, read by
-`mdba` itself; `noise` is
-a column that says nothing, about which nothing must be found.
+`label_2`, judges texts about women differently. Gold is drawn anew 20 times. `raw text` is the
+text column as it is, read by `mdba` itself; `noise` is a column that says nothing, about which
+nothing must be found. Findings are about how people decide (`gap`), the truth here is that of the
+labels in the table: in payraise many of those counted as wrongly fair had a table gap beyond the
+limit, which with so few labels each can be luck; this was not told apart here.
 """
 _HOLDS = """\
 ## Simulated shapes in which the assumptions hold
@@ -52,9 +51,8 @@ _CROWDS = """\
 ## Crowds
 
 People with few labels each, 15% of them biased, limit ±0.15, both consistent and inconsistent
-people. `error` is the mean
-absolute error of `gap`, `before` that of the first version, `biased covered` the coverage among
-truly biased people.
+people. `error` is the mean absolute error of `gap`, `before` that of the first version, `biased
+covered` the coverage among truly biased people.
 """
 _SHAPE = {
     "shape": "",

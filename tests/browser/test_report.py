@@ -37,7 +37,7 @@ def test_it_opens_from_disk_with_verdict_and_plot_and_asks_for_nothing(
     page = opened.page
     assert page.locator("h1").inner_text().startswith("Blocked: ")
     assert page.locator("h1").bounding_box()["y"] < 200
-    plot = page.locator("svg.forest")
+    plot = page.locator("#gaps svg.forest")
     assert plot.is_visible()
     assert plot.locator("g.row").count() == 6
     for mark in plot.locator(".marker").all():
@@ -62,10 +62,10 @@ def test_marks_stand_where_the_numbers_are(open_report):
         box = page.locator(selector).first.bounding_box()
         return box["x"] + box["width"] / 2
 
-    zero = middle("svg.forest line.zero")
+    zero = middle("#gaps svg.forest line.zero")
     at = {
         row.locator("text").first.inner_html(): row.locator(".marker").bounding_box()
-        for row in page.locator("svg.forest g.row").all()
+        for row in page.locator("#gaps svg.forest g.row").all()
     }
     place = {name: box["x"] + box["width"] / 2 - zero for name, box in at.items()}
     unit = (place["b"] - place["a"]) / 0.6

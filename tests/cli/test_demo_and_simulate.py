@@ -39,7 +39,9 @@ def test_the_demo_shows_the_truth_beside_the_estimate_and_ends_well(demo, tmp_pa
     assert names(tmp_path / "mdba-demo") == NAMES
     assert "nothing was written: these labels are stopped" in run.out
     truth = pd.read_csv("mdba-demo/truth.csv").set_index("labeler")["gap"]
-    shown = re.findall(r"^(\w+) +women +([+-][\d.]+) ([+-][\d.]+) .* (\w+)$", run.out, re.MULTILINE)
+    shown = re.findall(
+        r"^(\w+) +women +([+-]?[\d.]+) +([+-]?[\d.]+) .* (\w+)$", run.out, re.MULTILINE
+    )
     assert sorted(name for name, *_ in shown) == sorted(truth.index)
     for name, gap, known, finding in shown:
         assert float(known) == pytest.approx(truth[name], abs=0.0051)

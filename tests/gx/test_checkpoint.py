@@ -234,7 +234,7 @@ def test_data_docs_show_every_labeler_with_gap_interval_and_finding(page, expect
 def test_bars_are_drawn_without_any_network(page):
     drawn = [dict(attrs).get("style") or "" for tag, attrs in page.tags if tag == "span"]
     bars = [style for style in drawn if "position:relative" in style]
-    assert len(bars) == 6  # three labelers, two expectations
+    assert len(bars) == 8  # three labelers and all labels together, two expectations
     assert not any("url(" in style for style in drawn)
 
 
