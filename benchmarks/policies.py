@@ -1,21 +1,22 @@
 """How often each policy passes: on data sets with only fair labelers, and on biased ones.
 
-    python -m benchmarks.policies --jobs 2 [--seeds 20]
+    python -m benchmarks.policies [--seeds 20] [--sizes 10x50x200 ...]
 
 Three kinds of data sets: every labeler is fair (true gaps from -0.05 to 0.05, where 0.1 is
 tolerated); the same, but one labeler is 0.2 beyond the limit; the whole is beyond it (true gaps
-from 0.15 to 0.25). Each with 10 to 1,000 labelers, 50 to 4,000 labels each, and 200 to 3,000 gold
-items; data sets of more than half a million labels are left out. A data set is assessed once, and
-every policy judges the same numbers. A quarantine is counted by its verdict, before what is left
-is checked again.
+from 0.15 to 0.25). A data set is assessed once, and every policy judges the same numbers. A
+quarantine is counted by its verdict, before what is left is checked again.
 
-Writes benchmarks/results/policies.csv (a line per kind, size and policy, with the table as .md) and
-benchmarks/results/policy_summary.csv (a line per kind and policy).
+What was assessed is kept in benchmarks/results/.policies: a run that was stopped goes on there, and
+another policy needs no new estimates. Writes benchmarks/results/policies.csv (a line per kind, size
+and policy, with the table as .md) and policy_summary.csv (a line per kind and policy).
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
+import json
 import sys
 from collections.abc import Iterator
 from itertools import product
@@ -25,17 +26,27 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.scoring import in_processes, write
-from mdba_checks import CheckConfig, Policy, assess, gate
+from benchmarks.scoring import write
+from mdba_checks import Assessment, CheckConfig, Policy, assess, gate
 from mdba_checks.findings import INCONCLUSIVE
+from mdba_checks.outputs import from_plain, to_plain
 from mdba_checks.simulation import Simulation, simulate
 
 RESULTS = Path(__file__).parent / "results"
 MODULE = "benchmarks.policies"
-LABELERS = (10, 100, 1_000)
-LABELS_EACH = (50, 500, 4_000)
-GOLD = (200, 800, 3_000)
-MOST_LABELS = 500_000
+# Labelers, labels of each, gold items; the quick ones first.
+SIZES = (
+    (10, 50, 200),
+    (10, 50, 3_000),
+    (10, 500, 200),
+    (10, 500, 800),
+    (10, 4_000, 200),
+    (10, 4_000, 3_000),
+    (100, 50, 800),
+    (100, 200, 800),
+    (100, 500, 800),
+    (1_000, 50, 800),
+)
 MAX_GAP = 0.1
 KINDS = ("all fair", "one biased", "whole biased")
 TPR_REFERENCE = 0.9
@@ -52,6 +63,7 @@ POLICIES = {
     "mode quarantine": Policy(mode="quarantine"),
 }
 BY = ["kind", "labelers", "labels_each", "gold", "policy"]
+Setting = tuple[str, int, int, int, int]
 
 
 def make(kind: str, labelers: int, labels_each: int, gold: int, seed: int) -> Simulation:
@@ -76,42 +88,39 @@ def make(kind: str, labelers: int, labels_each: int, gold: int, seed: int) -> Si
     )
 
 
-def judge(kind: str, labelers: int, labels_each: int, gold: int, seed: int) -> list[dict[str, Any]]:
-    """Return a line per policy about one data set."""
-    made = make(kind, labelers, labels_each, gold, seed)
-    config = CheckConfig(reference="men", seed=seed, jobs=1)
-    assessment = assess(made.labels, made.gold, config)
-    setting = {"kind": kind, "labelers": labelers, "labels_each": labels_each, "gold": gold}
-    lines = []
+def assessed(setting: Setting, folder: Path) -> Assessment:
+    """Return the assessment of a data set; what was assessed before is read."""
+    kind, labelers, labels_each, gold, seed = setting
+    name = f"{kind.replace(' ', '-')}-{labelers}x{labels_each}x{gold}-{seed}.json.gz"
+    path = folder / name
+    if path.is_file():
+        return from_plain(json.loads(gzip.decompress(path.read_bytes())))
+    made = make(*setting)
+    found = assess(made.labels, made.gold, CheckConfig(reference="men", seed=seed, jobs=1))
+    folder.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_suffix(".part")
+    unfinished.write_bytes(gzip.compress(json.dumps(to_plain(found)).encode()))
+    unfinished.rename(path)
+    return found
+
+
+def judge(setting: Setting, found: Assessment) -> Iterator[dict[str, Any]]:
+    """Yield a line per policy about one data set."""
+    about = dict(zip(BY[:-1], setting, strict=False))
     for name, policy in POLICIES.items():
-        judged = assessment.with_policy(policy)
+        judged = found.with_policy(policy)
         decision = gate(judged)
         whole = judged.overall
         decided = whole is not None and not (whole["finding"] == INCONCLUSIVE).any()
-        lines.append(
-            {
-                **setting,
-                "policy": name,
-                "passed": decision.verdict == "pass",
-                "usable": not decision.stops,
-                "blocked": decision.verdict == "block",
-                "whole_decided": decided,
-                "passed_where_decided": float(decision.verdict == "pass") if decided else np.nan,
-            }
-        )
-    return lines
-
-
-def settings(seeds: int) -> Iterator[tuple[str, int, int, int, int]]:
-    """Yield kind, labelers, labels each, gold and seed, the small data sets first."""
-    sizes = [each for each in product(LABELERS, LABELS_EACH, GOLD) if _fits(*each)]
-    for labelers, labels_each, gold in sorted(sizes, key=lambda size: size[0] * size[1]):
-        for kind, seed in product(KINDS, range(seeds)):
-            yield kind, labelers, labels_each, gold, seed
-
-
-def _fits(labelers: int, labels_each: int, gold: int) -> bool:  # noqa: ARG001
-    return labelers * labels_each <= MOST_LABELS
+        yield {
+            **about,
+            "policy": name,
+            "passed": decision.verdict == "pass",
+            "usable": not decision.stops,
+            "blocked": decision.verdict == "block",
+            "whole_decided": decided,
+            "passed_where_decided": float(decision.verdict == "pass") if decided else np.nan,
+        }
 
 
 def shares(lines: pd.DataFrame, by: list[str]) -> list[dict[str, Any]]:
@@ -121,27 +130,30 @@ def shares(lines: pd.DataFrame, by: list[str]) -> list[dict[str, Any]]:
     return numbers.assign(runs=found.size()).reset_index().to_dict("records")
 
 
+def size(text: str) -> tuple[int, ...]:
+    """Return labelers, labels of each and gold items, given as 10x50x200."""
+    return tuple(map(int, text.split("x")))
+
+
 def main() -> None:
     """Run as the command line says, and write what is there after every size."""
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--seeds", type=int, default=20)
-    arguments.add_argument("--jobs", type=int, default=2)
-    arguments.add_argument("--most-labels", type=int, default=MOST_LABELS)
+    arguments.add_argument("--sizes", type=size, nargs="+", default=SIZES)
     arguments.add_argument("--folder", type=Path, default=RESULTS)
     given = arguments.parse_args()
-    calls = [each for each in settings(given.seeds) if each[1] * each[2] <= given.most_labels]
     lines: list[dict[str, Any]] = []
-    per_size = len(KINDS) * given.seeds
-    for number, found in enumerate(in_processes(judge, calls, given.jobs), start=1):
-        lines += found
-        if number % per_size == 0:
-            _write(pd.DataFrame(lines), given.folder)
-            print(f"{number} of {len(calls)} data sets", file=sys.stderr, flush=True)
+    for each in given.sizes:
+        for kind, seed in product(KINDS, range(given.seeds)):
+            setting = (kind, *each, seed)
+            lines += judge(setting, assessed(setting, given.folder / ".policies"))
+        _write(pd.DataFrame(lines), given.folder)
+        print(f"{each[0]} x {each[1]} labels, {each[2]} gold items", file=sys.stderr, flush=True)
 
 
 def _write(lines: pd.DataFrame, folder: Path) -> None:
-    shown = {"passed": ".0%", "usable": ".0%", "blocked": ".0%", "whole_decided": ".0%"}
-    shown["passed_where_decided"] = ".0%"
+    names = ("passed", "usable", "blocked", "whole_decided", "passed_where_decided")
+    shown = dict.fromkeys(names, ".0%")
     whole = dict.fromkeys(BY, "") | shown | {"runs": ""}
     write(folder / "policies.csv", MODULE, shares(lines, BY), whole)
     short = {"kind": "", "policy": ""} | shown | {"runs": ""}

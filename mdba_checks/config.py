@@ -207,8 +207,9 @@ class Policy(_Model):
     correction: Correction = Field(
         "auto",
         description="how many labelers being tested at once is accounted for: holm aims at not one "
-        "wrong accusation, bh at few among all of them; auto is holm up to 20 comparisons and bh "
-        "beyond, where the crowd itself says how rare biased labelers are",
+        "wrong accusation, bh at few among all of them; auto aims at not one up to 20 comparisons, "
+        "asking less where the others are shown to be well within the limit, and is bh beyond, "
+        "where the crowd itself says how rare biased labelers are",
     )
     decide_on: Literal["confident", "estimate"] = Field(
         "confident", description="'confident' decides on intervals, 'estimate' on the number alone"

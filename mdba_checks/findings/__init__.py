@@ -5,6 +5,7 @@ borderline, fair or inconclusive, the diagnostics say what the numbers rest on, 
 much more evidence would settle what is undecided.
 """
 
+from mdba_checks.findings.corrections import adjust, errors_beyond
 from mdba_checks.findings.crowds import Crowds, crowd_table, find_crowds, with_crowds
 from mdba_checks.findings.diagnostics import (
     Cause,
@@ -39,10 +40,8 @@ from mdba_checks.findings.gold_choice import (
 from mdba_checks.findings.inference import (
     Contrast,
     Gaps,
-    adjust,
     compare,
     contrasts,
-    errors_beyond,
     p_beyond,
     p_values,
     sides_of,

@@ -1,4 +1,4 @@
-"""From rates to gaps with intervals, p-values, and control over many labelers at once.
+"""From rates to gaps with intervals and p-values.
 
 A gap compares a labeler's rate in one group with their rate in the reference group, or in everyone
 else. Groups share no rows and no gold items, so variances add; labelers share the gold, so joint
@@ -15,13 +15,9 @@ from scipy.sparse import csr_array
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from mdba_checks.config import Correction, Policy
 from mdba_checks.estimation import Path, Rates
 from mdba_checks.tables import FloatArray, IntArray
 
-# Up to here, not one wrong accusation is the aim (Holm); with more comparisons that would find
-# nobody, and few wrong ones among all accusations are (Benjamini and Hochberg).
-MANY = 20
 _JOINT_DRAWS = 1000
 _LEAST_FREEDOM, _MOST_FREEDOM = 4.0, 1e6
 # Labelers at a time: times gold items and draws, this many are in memory at once.
@@ -305,23 +301,6 @@ def p_values(
     return p
 
 
-def errors_beyond(policy: Policy, confidence: float, n_tests: int) -> float:
-    """Return by how many standard errors a gap has to lie beyond the limit to be called biased.
-
-    The interval has to lie beyond it, and the test has to be clear enough for the first of so many
-    comparisons.
-
-    Examples
-    --------
-    >>> round(errors_beyond(Policy(), 0.9, 1), 2), round(errors_beyond(Policy(), 0.9, 10), 2)
-    (1.64, 2.33)
-    """
-    tests = 1 if policy.correction == "none" else max(n_tests, 1)
-    tails = 1 if policy.max_gap > 0 else 2
-    alone = norm.isf((1 - confidence) / 2)
-    return float(max(alone, norm.isf((1 - confidence) / (tails * tests))))
-
-
 def p_beyond(gap: FloatArray, std_error: FloatArray, max_gap: float) -> FloatArray:
     """Return the probability that the gap is beyond ±max_gap, for a normal estimate.
 
@@ -336,30 +315,3 @@ def p_beyond(gap: FloatArray, std_error: FloatArray, max_gap: float) -> FloatArr
         )
     # Without uncertainty the limit itself is tolerated, and 0 / 0 says nothing.
     return np.where(std_error == 0, (np.abs(gap) > max_gap).astype(float), p)
-
-
-def adjust(p: FloatArray, correction: Correction) -> FloatArray:
-    """Return p-values adjusted for their number; NaN stays NaN and counts as no test.
-
-    Examples
-    --------
-    >>> adjust(np.array([0.01, 0.04, 0.03]), "holm")
-    array([0.03, 0.06, 0.06])
-    >>> adjust(np.array([0.01, 0.04, 0.03]), "bh")
-    array([0.03, 0.04, 0.04])
-    >>> adjust(np.array([0.01, 0.04, 0.03]), "auto")
-    array([0.03, 0.06, 0.06])
-    """
-    adjusted = np.array(p, dtype=float)
-    tested = np.flatnonzero(np.isfinite(adjusted))
-    n = len(tested)
-    if correction == "none" or n == 0:
-        return adjusted
-    order = tested[np.argsort(adjusted[tested], kind="stable")]
-    ranked = adjusted[order]
-    if correction == "holm" or (correction == "auto" and n <= MANY):
-        steps = np.maximum.accumulate(ranked * np.arange(n, 0, -1))
-    else:
-        steps = np.minimum.accumulate((ranked * n / np.arange(1, n + 1))[::-1])[::-1]
-    adjusted[order] = np.minimum(steps, 1.0)
-    return adjusted

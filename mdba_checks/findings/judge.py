@@ -14,9 +14,10 @@ import pandas as pd
 
 from mdba_checks.config import EstimatorName, Policy
 from mdba_checks.estimation import ESTIMATORS
+from mdba_checks.findings.corrections import MANY, adjust, clear_of_others
 from mdba_checks.findings.crowds import OwnEvidence
 from mdba_checks.findings.diagnostics import Cause, Obstacle
-from mdba_checks.findings.inference import MANY, adjust, p_beyond, p_values
+from mdba_checks.findings.inference import p_beyond, p_values
 from mdba_checks.metrics import METRICS
 from mdba_checks.tables import BoolArray, FloatArray
 
@@ -106,7 +107,8 @@ def judge(
     p[blocked] = np.nan
     judged["p_value"] = p
     judged["p_beyond"] = np.where(blocked, np.nan, beyond)
-    by_numbers = _by_numbers(judged, policy, confidence, pooled, stands_out)
+    adjusted = _adjusted(judged, policy, 1 - confidence, freedom, pooled)
+    by_numbers = _by_numbers(judged, policy, adjusted < 1 - confidence, stands_out)
     judged["finding"] = np.where(blocked, INCONCLUSIVE, by_numbers)
     doubts, overturned = (each or [""] * len(gaps) for each in (doubts, overturned))
     rows: Iterable[Any] = judged.itertuples(index=False)
@@ -125,36 +127,47 @@ def judge(
     return judged
 
 
-def _by_numbers(
+def _adjusted(
     gaps: pd.DataFrame,
     policy: Policy,
-    confidence: float,
+    level: float,
+    freedom: FloatArray | float,
     pooled: BoolArray,
-    stands_out: BoolArray,
-) -> Any:
+) -> FloatArray:
+    """Return p-values that allow for the number of comparisons.
+
+    The correction guards the claim "biased". "Fair" needs none: the gate passes only when every
+    single interval lies inside, which is the stricter demand already.
+    """
+    p = gaps["p_value"].to_numpy()
+    if policy.correction != "auto":
+        return adjust(p, policy.correction)
+    if len(p) > MANY:
+        return np.where(pooled, p, adjust(p, "bh"))
+    if pooled.any():
+        return adjust(p, "holm")
+    gap = np.where(np.isfinite(p), gaps["gap"], np.nan)
+    return clear_of_others(gap, gaps["std_error"].to_numpy(), policy.max_gap, freedom, level=level)
+
+
+def _by_numbers(gaps: pd.DataFrame, policy: Policy, clear: BoolArray, stands_out: BoolArray) -> Any:
     """Return the finding that the numbers alone give to every row.
 
-    Somebody whose gap was learned from a crowd is biased when their own decisions say so and the
-    interval, which knows how rare such people are, lies beyond the limit. Nobody whose own
-    decisions stand out is called fair because others are.
+    `clear` says which gaps are shown to be beyond the limit after the correction. Somebody whose
+    gap was learned from a crowd is biased when their own decisions say so and the interval, which
+    knows how rare such people are, lies beyond the limit. Nobody whose own decisions stand out is
+    called fair because others are.
     """
     limit = policy.max_gap
     if policy.decide_on == "estimate":
         return np.where(gaps["gap"].abs() > limit, BIASED, FAIR)
-    # The correction guards the claim "biased". "Fair" needs none: the gate passes only when every
-    # single interval lies inside, which is the stricter demand already.
-    p = gaps["p_value"].to_numpy()
-    adjusted = adjust(p, policy.correction)
-    if policy.correction == "auto" and len(p) > MANY:
-        adjusted = np.where(pooled, p, adjusted)
     shown = (gaps["ci_low"] > limit) | (gaps["ci_high"] < -limit)
-    biased = (adjusted < 1 - confidence) & shown
     fair, borderline = (
         (gaps["ci_low"] >= -widest) & (gaps["ci_high"] <= widest)
         for widest in (limit, limit + (policy.resolved().margin or 0.0))
     )
     findings = [BIASED, INCONCLUSIVE, FAIR, BORDERLINE]
-    return np.select([biased, stands_out, fair, borderline], findings, INCONCLUSIVE)
+    return np.select([clear & shown, stands_out, fair, borderline], findings, INCONCLUSIVE)
 
 
 def _answer(

@@ -12,7 +12,8 @@ from scipy import stats
 from scipy.stats import norm
 
 from mdba_checks.estimation import Rates, estimator
-from mdba_checks.findings.inference import Contrast, Gaps, adjust, compare, contrasts, p_values
+from mdba_checks.findings.corrections import adjust
+from mdba_checks.findings.inference import Contrast, Gaps, compare, contrasts, p_values
 from tests.helpers import Oracle, make_evidence
 
 Z90 = norm.ppf(0.95)

@@ -36,7 +36,14 @@ def find_families(data: Data) -> Families:
     return Families(share, usual, error)
 
 
-def _of_group(data: Data, code: int) -> tuple[float, float, float]:
+def rows_looked_at(data: Data) -> list[IntArray]:
+    """Return the label rows that are compared, for every group that is."""
+    chosen = (_chosen(data, code) for code in range(len(data.groups)))
+    return [each[1] for each in chosen if each is not None]
+
+
+def _chosen(data: Data, code: int) -> tuple[IntArray, IntArray] | None:
+    """Return the gold rows and the label rows of a group to compare; None where there are few."""
     gold = np.flatnonzero(data.gold.group == code)
     gold = gold[np.unique(data.gold.cluster[gold], return_index=True)[1]]
     rows = np.flatnonzero(data.labels.group == code)
@@ -45,8 +52,16 @@ def _of_group(data: Data, code: int) -> tuple[float, float, float]:
     rows = rows[~np.isin(data.labels.item[rows], data.gold.item)]
     n = min(len(gold), len(rows) // 2, _MOST_ITEMS)
     if n < _LEAST_ITEMS:
+        return None
+    return _spread_over(gold, n), _spread_over(rows, 2 * n)
+
+
+def _of_group(data: Data, code: int) -> tuple[float, float, float]:
+    found = _chosen(data, code)
+    if found is None:
         return np.nan, np.nan, np.nan
-    chosen, compared = _spread_over(gold, n), _spread_over(rows, 2 * n)
+    chosen, compared = found
+    n = len(chosen)
     ours = data.gold.linear[chosen]
     others, more = (data.labels.linear[compared[begin::2]] for begin in (0, 1))
     share, usual = _near_copies(ours, others), _near_copies(others, more)

@@ -16,10 +16,10 @@ from mdba_checks.estimation import (
     LackOfFit,
     Rates,
 )
-from mdba_checks.findings.diagnostics.families import Families, find_families
+from mdba_checks.findings.diagnostics.families import Families, find_families, rows_looked_at
 from mdba_checks.findings.diagnostics.gaming import Gaming, look_for_gaming
 from mdba_checks.findings.diagnostics.repeats import Repeats, find_repeats
-from mdba_checks.findings.diagnostics.shift import Shift, measure_shift
+from mdba_checks.findings.diagnostics.shift import Shift, measure_shift, shift_rows
 from mdba_checks.findings.inference import Contrast
 from mdba_checks.findings.inference import sides_of as weights_of_groups
 from mdba_checks.metrics import METRICS, Metric, MetricName
@@ -162,6 +162,8 @@ def inspect(data: Data) -> Inspection:
     """Look at the tables; one pass over the rows and one sort of their fingerprints."""
     # One thread, as everywhere: the last digits of a sum depend on how it is split up.
     with threadpool_limits(limits=1, user_api="blas"):
+        if data.remote is not None:
+            data.remote.keep(np.concatenate([shift_rows(data), *rows_looked_at(data)]))
         return Inspection(measure_shift(data), find_repeats(data), find_families(data))
 
 

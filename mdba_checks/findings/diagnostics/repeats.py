@@ -12,7 +12,17 @@ from itertools import chain
 
 import numpy as np
 
-from mdba_checks.tables import BoolArray, Data, FloatArray, IntArray, Matrix, row_fingerprints
+from mdba_checks.tables import (
+    BoolArray,
+    Data,
+    FloatArray,
+    IntArray,
+    Matrix,
+    Remote,
+    RemoteMatrix,
+    RemoteRows,
+    row_fingerprints,
+)
 
 # Up to this share of items that have a twin, rows of one labeler with equal features are the same
 # item rather than twins.
@@ -99,12 +109,25 @@ def find_repeats(data: Data) -> Repeats:
 
 def feature_marks(features: FloatArray | Matrix, group: IntArray) -> IntArray:
     """Return one number per row that two rows share when features and group are equal."""
+    if isinstance(features, RemoteMatrix):
+        return _remote_marks(features.remote, group)
     marks = np.empty(len(group), dtype=np.uint64)
     for first in range(0, len(group), _SLICE_ROWS):
         rows = slice(first, first + _SLICE_ROWS)
         columns = features[rows].T.astype(np.float64)
         marks[rows] = row_fingerprints(chain(columns, [group[rows]]), columns.shape[1])
     return marks
+
+
+def _remote_marks(remote: Remote, group: IntArray) -> IntArray:
+    marks = np.empty(len(group), dtype=np.uint64)
+    parts = remote.map_parts(_marks_of_part, None, {"group": group})
+    marks[remote.by_position] = np.concatenate(parts)
+    return marks
+
+
+def _marks_of_part(_: None, rows: RemoteRows) -> IntArray:
+    return feature_marks(rows.trees, rows.sent["group"])
 
 
 def _firsts(ordered: IntArray) -> BoolArray:

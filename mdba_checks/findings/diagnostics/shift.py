@@ -15,12 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.stats import chi2, norm
 
-from mdba_checks.tables import Data, FloatArray, IntArray
+from mdba_checks.tables import Data, FloatArray, IntArray, RemoteRows
 
 # Numbers have variance 1, a category that one row in twenty has about 0.05. Below that, a single
 # unusual row would make the few items of a labeler look like another population.
@@ -72,7 +73,7 @@ def measure_shift(data: Data) -> Shift:
     """
     labels, gold = data.labels, data.gold
     n_groups = len(data.groups)
-    seen = _sample(labels.labeler)
+    seen = shift_rows(data)
     scale = _Scale.of(np.concatenate([labels.linear[seen], gold.linear]))
     gold_features = scale(gold.linear)
     gold_mean, gold_size = _means(gold_features, gold.group, gold.weight, n_groups)
@@ -86,19 +87,53 @@ def measure_shift(data: Data) -> Shift:
     shape = len(data.labelers), n_groups
     auc, p_value = np.full(shape, np.nan), np.full(shape, np.nan)
     total, count = np.zeros_like(gold_mean), np.zeros(n_groups)
-    for rows in _whole_labelers(labels.labeler, shape[0]):
-        first, last = int(labels.labeler[rows.start]), int(labels.labeler[rows.stop - 1]) + 1
-        cell = (labels.labeler[rows] - first).astype(np.int64) * n_groups + labels.group[rows]
-        n_cells = (last - first) * n_groups
-        features = scale(labels.linear[rows])
-        summed = _sums(features, cell, np.ones(len(cell)), n_cells)
-        summed = summed.reshape(last - first, n_groups, features.shape[1])
-        size = np.bincount(cell, minlength=n_cells).reshape(-1, n_groups).astype(float)
+    sums = _sums_elsewhere if data.remote is not None else _sums_here
+    for first, last, summed, size in sums(data, scale):
         auc[first:last], p_value[first:last] = metric.compare(summed, size, gold_mean, gold_size)
         total += summed.sum(axis=0)
         count += size.sum(axis=0)
     of_all = metric_of_all.compare(total[None], count[None], gold_mean, gold_size)
     return Shift(auc, p_value, of_all[0][0], of_all[1][0])
+
+
+_Sums: TypeAlias = Iterator[tuple[int, int, FloatArray, FloatArray]]
+
+
+def _sums_here(data: Data, scale: _Scale) -> _Sums:
+    """Yield ranges of labelers with the sums of their features and their rows, in every group."""
+    labels, n_groups = data.labels, len(data.groups)
+    for rows in _whole_labelers(labels.labeler, len(data.labelers)):
+        first, last = int(labels.labeler[rows.start]), int(labels.labeler[rows.stop - 1]) + 1
+        cell = (labels.labeler[rows] - first).astype(np.int64) * n_groups + labels.group[rows]
+        n_cells = (last - first) * n_groups
+        features = scale(labels.linear[rows])
+        summed = _sums(features, cell, np.ones(len(cell)), n_cells)
+        size = np.bincount(cell, minlength=n_cells).reshape(-1, n_groups).astype(float)
+        yield first, last, summed.reshape(last - first, n_groups, features.shape[1]), size
+
+
+def _sums_elsewhere(data: Data, scale: _Scale) -> _Sums:
+    """Yield the sums of all labelers, added up over the parts of the table."""
+    labels, shape = data.labels, (len(data.labelers), len(data.groups))
+    if data.remote is None:
+        return
+    cell = labels.labeler.astype(np.int64) * shape[1] + labels.group
+    n_cells = shape[0] * shape[1]
+    summed = np.zeros((n_cells, labels.linear.shape[1]))
+    for cells, sums in data.remote.map_parts(_sums_of_part, scale, {"cell": cell}):
+        summed[cells] += sums
+    size = np.bincount(cell, minlength=n_cells).reshape(shape).astype(float)
+    yield 0, shape[0], summed.reshape(*shape, -1), size
+
+
+def _sums_of_part(scale: _Scale, rows: RemoteRows) -> tuple[IntArray, FloatArray]:
+    cells, place = np.unique(rows.sent["cell"], return_inverse=True)
+    total = np.zeros((len(cells), rows.linear.shape[1]))
+    for begin in range(0, len(rows), _SLICE_ROWS):
+        here = slice(begin, begin + _SLICE_ROWS)
+        features = scale(rows.linear[here])
+        total += _sums(features, place[here], np.ones(len(features)), len(cells))
+    return cells, total
 
 
 @dataclass(frozen=True)
@@ -157,8 +192,9 @@ class _Metric:
         return auc, np.where(enough & (square == 0), 1.0, p_value)
 
 
-def _sample(labeler: IntArray) -> IntArray:
+def shift_rows(data: Data) -> IntArray:
     """Return rows to learn the spread of items from: not too many, but enough of each labeler."""
+    labeler = data.labels.labeler
     labelers = -(-(int(labeler[-1]) + 1) // _SPREAD_LABELERS)
     rows = np.flatnonzero(labeler % labelers == 0)
     return rows[:: -(-len(rows) // _SPREAD_ROWS)]

@@ -15,8 +15,9 @@ from scipy.stats import norm
 
 from mdba_checks.config import Policy
 from mdba_checks.errors import InputError
+from mdba_checks.findings.corrections import errors_beyond
 from mdba_checks.findings.diagnostics import Measures, doubts, obstacles
-from mdba_checks.findings.inference import Gaps, errors_beyond
+from mdba_checks.findings.inference import Gaps
 from mdba_checks.findings.judge import INCONCLUSIVE
 from mdba_checks.findings.plan.amounts import Rule, allocate
 from mdba_checks.tables import BoolArray, FloatArray, IntArray
@@ -79,7 +80,11 @@ def check_wish(half_width: float | None, power: float | None) -> None:
 def rule_of(gaps: pd.DataFrame, policy: Policy, confidence: float) -> Rule:
     """Return when a gap counts as settled."""
     # Counting every comparison is what Holm does to its first one; the others have it easier.
-    n_tests = int(gaps["p_value"].notna().sum())
+    # By default those hardly count that are shown to be within the limit.
+    counted = gaps["p_value"].notna()
+    if policy.correction == "auto":
+        counted &= gaps["finding"] != "fair"
+    n_tests = int(counted.sum())
     return Rule(
         policy.max_gap,
         z=float(norm.isf((1 - confidence) / 2)),
