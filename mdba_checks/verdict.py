@@ -16,9 +16,11 @@ import pandas as pd
 
 from mdba_checks.assessment import Assessment
 from mdba_checks.config import Mode, Policy
+from mdba_checks.errors import InputError
 from mdba_checks.findings import ASSUMPTION, BIASED, BORDERLINE, EVIDENCE, FAIR, INCONCLUSIVE
 
 Verdict = Literal["pass", "annotate", "quarantine", "block", "inconclusive"]
+About = Literal["labeler", "cohort", "whole"]
 
 CONSEQUENCES: dict[Verdict, str] = {
     "pass": "these labels may train a model.",
@@ -79,7 +81,7 @@ class _Level:
     """
 
     rows: pd.DataFrame
-    name: str
+    name: About
     labels: Mapping[str, int]
     limit: float
 
@@ -101,6 +103,7 @@ def gate(
     policy: Policy | None = None,
     *,
     without: Collection[tuple[str, str]] = (),
+    about: About | None = None,
 ) -> Decision:
     """Decide about a data set; without a policy, by the one it was assessed with.
 
@@ -112,6 +115,9 @@ def gate(
         What to decide by.
     without
         (labeler, group): comparisons that do not count.
+    about
+        Decide about labelers, cohorts or all labels together alone; by default about all of them,
+        and nothing less lets a data set through.
 
     Examples
     --------
@@ -134,6 +140,7 @@ def gate(
         labels=_counts(judged.labels_per_labeler),
         overall=getattr(judged, "overall", None),
         cohorts=getattr(judged, "cohorts", None),
+        about=about,
     )
 
 
@@ -144,6 +151,7 @@ def decide(
     labels: Mapping[str, int],
     overall: pd.DataFrame | None = None,
     cohorts: pd.DataFrame | None = None,
+    about: About | None = None,
 ) -> Decision:
     """Decide about gaps that were judged by the policy.
 
@@ -157,12 +165,20 @@ def decide(
         How many labels each labeler has given.
     overall, cohorts
         Of all labels together and of cohorts, where there are such.
+    about
+        What to decide about, if not about all of it.
     """
     whole = policy.resolved()
-    levels = list(_levels(gaps, whole, labels, overall, cohorts))
-    removes = _removes(levels[0], whole)
+    levels = [
+        level
+        for level in _levels(gaps, whole, labels, overall, cohorts)
+        if about in (None, level.name)
+    ]
+    if not levels:
+        raise InputError(f"nothing was found out about each {about}: name its column")
+    removes = _removes(levels[0], whole) if levels[0].name == "labeler" else gaps.iloc[:0]
     verdicts = [_verdict(level, whole, removes) for level in levels]
-    if not np.isfinite(gaps["gap"]).any():
+    if not np.isfinite(levels[0].rows["gap"]).any():
         verdicts.append("inconclusive")  # knowing nothing at all passes under no policy
     verdict = max(verdicts, key=_STRICTNESS.index)
     return Decision(
@@ -249,7 +265,7 @@ def _reasons(levels: list[_Level], policy: Policy) -> Iterator[str]:
     gaps = levels[0].rows
     n_fair = int((gaps["finding"] == FAIR).sum())
     if n_fair == len(gaps) > 0:
-        yield f"all {n_fair} comparisons are within ±{policy.max_gap:g}"
+        yield f"all {n_fair} comparisons are within ±{levels[0].limit:g}"
     if not np.isfinite(gaps["gap"]).any():
         yield "not a single gap could be estimated"
 

@@ -10,12 +10,22 @@ from mdba_checks.gx.action import BlockOnLabelerGap, LabelerGapError
 from mdba_checks.gx.contract import suite_from_contract
 from mdba_checks.gx.expectations import ExpectLabelerFprGapToBeWithin, ExpectLabelerTprGapToBeWithin
 from mdba_checks.gx.suites import load_suite
+from mdba_checks.gx.together import (
+    ExpectCohortFprGapToBeWithin,
+    ExpectCohortTprGapToBeWithin,
+    ExpectOverallFprGapToBeWithin,
+    ExpectOverallTprGapToBeWithin,
+)
 from mdba_checks.gx.validate import Validation, validate
 
 __all__ = [
     "BlockOnLabelerGap",
+    "ExpectCohortFprGapToBeWithin",
+    "ExpectCohortTprGapToBeWithin",
     "ExpectLabelerFprGapToBeWithin",
     "ExpectLabelerTprGapToBeWithin",
+    "ExpectOverallFprGapToBeWithin",
+    "ExpectOverallTprGapToBeWithin",
     "LabelerGapError",
     "Validation",
     "load_suite",

@@ -1,4 +1,4 @@
-"""The action that stops a checkpoint, and the tripwire that tells when a check has disappeared.
+"""The action that stops a checkpoint, also where an expectation has disappeared from its suite.
 
 Great Expectations leaves an expectation whose class is not imported out of its suite, writes a line
 to the log, and reports success. It does not do so with actions: a checkpoint that names this one
@@ -33,8 +33,32 @@ logger = logging.getLogger(__name__)
 _NOTE = "label_bias"  # where the annotation is in the `meta` of a validation result
 
 
+Verdict = Literal["pass", "annotate", "inconclusive", "block", "error"]
+# The strictest counts: what could not be checked is no verdict on anybody.
+_STRICTNESS: tuple[Verdict, ...] = ("pass", "annotate", "inconclusive", "block", "error")
+_STOPPED: dict[Verdict, str] = {
+    "block": "blocked",
+    "inconclusive": "undecided",
+    "error": "stopped",
+}
+
+
 class LabelerGapError(CheckError):
-    """A checkpoint was stopped because of its labelers, or because a check did not take place."""
+    """A checkpoint was stopped; `verdict` says why.
+
+    Attributes
+    ----------
+    verdict
+        block: somebody is biased; inconclusive: the evidence does not decide it; error: a check did
+        not take place.
+    """
+
+    def __init__(self, text: str, verdict: Verdict = "error") -> None:
+        super().__init__(text)
+        self.verdict = verdict
+
+    def __reduce__(self) -> tuple[type[LabelerGapError], tuple[str, Verdict]]:
+        return type(self), (str(self), self.verdict)
 
 
 @dataclass(frozen=True)
@@ -58,6 +82,16 @@ class Finding:
             problem=problem_of(result),
             details=details_of(result),
         )
+
+    @property
+    def verdict(self) -> Verdict:
+        """What it came to; a quarantine blocks, because a batch is used as it is."""
+        said = self.details.get("verdict")
+        if self.problem or said is None:
+            return "pass" if self.success else "error"
+        if self.success:
+            return "annotate" if said == "annotate" else "pass"
+        return "inconclusive" if said == "inconclusive" else "block"
 
     @property
     def reason(self) -> str:
@@ -86,7 +120,7 @@ class BlockOnLabelerGap(ValidationAction):
     severity : str
         Failures at or above this severity raise `LabelerGapError`: critical (default), warning or
         info. Milder ones are noted, in `meta["label_bias"]` of each validation result and in the
-        sidecar.
+        sidecar. What could not be checked at all always raises.
     sidecar : str or None
         A file for the verdict with everything it rests on, as JSON. It is replaced on every run, so
         that no older verdict survives. A relative path starts at the folder that holds the `gx`
@@ -108,7 +142,8 @@ class BlockOnLabelerGap(ValidationAction):
         Raises
         ------
         LabelerGapError
-            When it must not go on; one line says why.
+            When it must not go on; one line says why, and `verdict` whether somebody is biased
+            (block), it is undecided (inconclusive), or a check did not take place (error).
         """
         checkpoint = checkpoint_result.checkpoint_config.name
         context = _context(checkpoint_result)
@@ -123,11 +158,15 @@ class BlockOnLabelerGap(ValidationAction):
             lost.append("no expectation about labelers was evaluated")
         failed = [finding for finding in findings if not finding.success]
         limit = FailureSeverity(self.severity)
-        stopping = lost + [each.reason for each in failed if each.severity >= limit]
-        verdict = "block" if stopping else "annotate" if failed else "pass"
+        stops = [each for each in failed if each.problem or each.severity >= limit]
+        stopping = lost + [each.reason for each in stops]
+        found: list[Verdict] = ["error" if lost else "pass", *(each.verdict for each in stops)]
+        if len(failed) > len(stops) or any(each.verdict == "annotate" for each in findings):
+            found.append("annotate")
+        verdict = max(found, key=_STRICTNESS.index)
         note = {
             "verdict": verdict,
-            "reasons": stopping or [each.reason for each in failed],
+            "reasons": stopping or [each.reason for each in findings if each.verdict != "pass"],
             "checkpoint": checkpoint,
             "run_time": checkpoint_result.run_id.run_time.isoformat(),
             "version": __version__,
@@ -139,7 +178,8 @@ class BlockOnLabelerGap(ValidationAction):
             target = path_in(context, self.sidecar)
             write_whole(target, to_json({**note, "checks": checks}), force=True)
         if stopping:
-            raise LabelerGapError(f"checkpoint {checkpoint!r} stopped: {'; '.join(stopping)}")
+            text = f"checkpoint {checkpoint!r} {_STOPPED[verdict]}: {'; '.join(stopping)}"
+            raise LabelerGapError(text, verdict)
         for finding in failed:
             logger.warning("checkpoint %r goes on in spite of %s", checkpoint, finding.reason)
         return note

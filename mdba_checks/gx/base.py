@@ -20,18 +20,23 @@ from great_expectations.compatibility.pydantic import (
 from great_expectations.core.suite_parameters import is_suite_parameter
 from great_expectations.execution_engine.execution_engine import ExecutionEngine
 from great_expectations.expectations.expectation import BatchExpectation, Expectation
+from great_expectations.expectations.expectation_configuration import parse_result_format
 from great_expectations.expectations.model_field_types import ConditionParser
 from great_expectations.expectations.row_conditions import RowConditionType
 
+from mdba_checks.assessment import Assessment
 from mdba_checks.config import CheckConfig
-from mdba_checks.errors import CheckError, SettingsError, did_you_mean, hide_secrets
+from mdba_checks.errors import CheckError, InputError, SettingsError, did_you_mean, hide_secrets
 from mdba_checks.gx.estimates import estimate
+from mdba_checks.gx.from_config import fields_from
 from mdba_checks.gx.gold import check_place
 from mdba_checks.gx.metric import METRIC, LabelsAndGold
-from mdba_checks.gx.rendering import GapRenderers
+from mdba_checks.gx.rendering import GapRenderers, in_words
+from mdba_checks.gx.unexpected import only_counted, spelled, under_pseudonyms, unexpected_rows
 from mdba_checks.metrics import MetricName
-from mdba_checks.outputs import decide_release
+from mdba_checks.outputs import decide_release, rows_of_biased, to_record
 from mdba_checks.settings import Setting, settings
+from mdba_checks.verdict import About, gate
 
 # `dict` is also the name of a method below.
 Values: TypeAlias = dict[str, Any]
@@ -41,23 +46,31 @@ Parameter: TypeAlias = dict[str, Any]
 _DEFAULT = CheckConfig()
 
 # What expectations call otherwise than the settings, and what they do not offer: what the class
-# itself says, what a check by Great Expectations has no use for, and what a suite must not choose.
-_NAMES = {"reference": "reference_group", "positive": "positive_label"}
+# itself says, where the work is done, and what happens after a verdict. Numbers depend on none of
+# the last two.
+_NAMES = {
+    "reference": "reference_group",
+    "positive": "positive_label",
+    "columns.text": "text_columns",
+}
 _NOT_OFFERED = {
-    *("metric", "c", "text_model", "missing_values", "engine", "cluster", "jobs"),
-    *("columns.text", "columns.cluster", "columns.cohort"),
+    *("metric", "engine", "cluster", "jobs"),
     *("policy.quarantine", "policy.on_block", "policy.approval_timeout"),
 }
-_SETTINGS = {
-    f"{each.name}_column" if each.section == "columns" else _NAMES.get(each.key, each.name): each
-    for each in settings()
-    if each.key not in _NOT_OFFERED
-}
+
+
+def _called(each: Setting) -> str:
+    return _NAMES.get(each.key, f"{each.name}_column" if each.section == "columns" else each.name)
+
+
+_SETTINGS = {_called(each): each for each in settings() if each.key not in _NOT_OFFERED}
 # Field of the expectation: key of the configuration.
 CONFIG_KEYS = {name: each.key for name, each in _SETTINGS.items()}
-RULE_FIELDS = (*CONFIG_KEYS, "gold")
+RULE_FIELDS = (*CONFIG_KEYS, "gold", "filter_gold")
 
 _PLAIN = (bool, int, float, str)
+# Where the record of a check has the gaps that an expectation is about.
+_ROWS = {"labeler": "gaps", "cohort": "cohorts", "whole": "overall"}
 
 # Stand in for what is required while a faulty rule is carried to its result.
 _STAND_INS: Values = {"max_gap": 0.0, "gold": "-"}
@@ -70,6 +83,7 @@ _STRICT: Values = {
     "number": StrictInt | StrictFloat,
     "text": StrictStr,
     "texts": list[StrictStr],
+    "numbers": list[StrictInt | StrictFloat],
     "value": StrictBool | StrictInt | StrictStr,
 }
 
@@ -78,6 +92,8 @@ def _field(each: Setting) -> tuple[Any, Any]:
     """Return the type and the field of a setting; what is tolerated has to be said."""
     kind = Literal[each.choices] if each.kind == "choice" else _STRICT[each.kind]
     default = ... if each.key == "policy.max_gap" else each.default
+    if isinstance(default, tuple):
+        default = list(default)  # as JSON has it
     field = pydantic.Field(default=default, description=each.description)
     return kind | Parameter | None if each.optional else kind | Parameter, field
 
@@ -94,10 +110,14 @@ class LabelerGapExpectation(GapRenderers, _RuleFields, BatchExpectation):  # typ
         description="where the gold table is: a path, or a reference {data_source, asset, "
         "batch_definition}",
     )
+    filter_gold: StrictBool | Parameter = pydantic.Field(
+        default=False, description="choose gold rows by row_condition too"
+    )
     row_condition: RowConditionType = None
     condition_parser: ConditionParser | None = None
 
     metric: ClassVar[MetricName]
+    about: ClassVar[About] = "labeler"
     metric_dependencies: ClassVar[tuple[str, ...]] = (METRIC,)
     domain_keys: ClassVar[tuple[str, ...]] = ("batch_id", "row_condition", "condition_parser")
     success_keys: ClassVar[tuple[str, ...]] = RULE_FIELDS
@@ -105,7 +125,9 @@ class LabelerGapExpectation(GapRenderers, _RuleFields, BatchExpectation):  # typ
 
     _problem: str = pydantic.PrivateAttr(default="")
 
-    def __init__(self, **values: Any) -> None:
+    def __init__(self, *, config: Any = None, **values: Any) -> None:
+        if config is not None:
+            values = {**fields_from(config, self.config_keys(), self.metric), **values}
         try:
             super().__init__(**values)
         except pydantic.ValidationError as error:
@@ -133,10 +155,16 @@ class LabelerGapExpectation(GapRenderers, _RuleFields, BatchExpectation):  # typ
             if isinstance(value, dict) and name != "gold" and not is_suite_parameter(value):
                 msg = f"{name}: a value or {{'$PARAMETER': …}} is needed, not {value!r}"
                 raise ValueError(msg)
+        keys = cls.config_keys()
+        for name in CONFIG_KEYS.keys() - keys.keys():
+            if values.get(name) is not None:
+                msg = f"{name}: it has no effect here, where max_gap is about each {cls.about}"
+                raise ValueError(msg)
+        if cls.about == "cohort" and values.get("cohort_column") is None:
+            msg = "cohort_column: name the column of the batch that holds the cohorts"
+            raise ValueError(msg)
         given = {
-            CONFIG_KEYS[name]: values[name]
-            for name in CONFIG_KEYS
-            if not is_suite_parameter(values[name])
+            key: values[name] for name, key in keys.items() if not is_suite_parameter(values[name])
         }
         try:
             _DEFAULT.updated(given)
@@ -156,40 +184,80 @@ class LabelerGapExpectation(GapRenderers, _RuleFields, BatchExpectation):  # typ
         return values
 
     @classmethod
+    def config_keys(cls) -> Values:
+        """Return the keys of the configuration that the fields of this expectation stand for."""
+        if cls.about == "labeler":
+            return CONFIG_KEYS
+        keys = {key: value for key, value in CONFIG_KEYS.items() if key != "max_gap_overall"}
+        return {**keys, "max_gap": "policy.max_gap_overall"} if cls.about == "whole" else keys
+
+    @classmethod
     def is_abstract(cls) -> bool:
         """Return whether this is a base class; those with a metric can be used in a suite."""
         return not hasattr(cls, "metric")
 
     def check_config(self) -> CheckConfig:
         """Return the rule as a configuration of `assess`; parameters must have their values."""
-        changes = {key: getattr(self, name) for name, key in CONFIG_KEYS.items()}
+        changes = {key: getattr(self, name) for name, key in self.config_keys().items()}
         return _DEFAULT.updated({**changes, "metric": self.metric})
 
     def _validate(
         self,
         metrics: Values,
-        runtime_configuration: Values | None = None,  # noqa: ARG002
-        execution_engine: ExecutionEngine[Any] | None = None,  # noqa: ARG002
+        runtime_configuration: Values | None = None,
+        execution_engine: ExecutionEngine[Any] | None = None,
     ) -> Values:
         """Estimate and decide; what the user can fix is the message of a failed result."""
         try:
-            return self._checked(metrics[METRIC])
+            return self._checked(metrics[METRIC], runtime_configuration, execution_engine)
         except CheckError as error:
             return _failed(str(error))
 
-    def _checked(self, tables: LabelsAndGold) -> Values:
+    def _checked(
+        self, tables: LabelsAndGold, asked: Values | None, engine: ExecutionEngine[Any] | None
+    ) -> Values:
         problem = self._problem or tables.problem
         if problem or tables.labels is None or tables.gold is None:
             return _failed(problem or "the batch cannot be read")
         assessment = estimate(tables.labels, tables.gold, self.check_config())
-        record = decide_release(tables.labels, tables.gold, assessment).record()
+        if self.about == "labeler":  # a data set that is biased as a whole does not pass here
+            record = decide_release(tables.labels, tables.gold, assessment).record()
+        else:
+            record = to_record(assessment, gate(assessment, about=self.about))
         for part in (record, record.get("recheck", {})):
             part.pop("config", None)  # the arguments are in the result already
-        gaps = [row["gap"] for row in record["gaps"] if row["gap"] is not None]
+        record["in_words"] = in_words(assessment, self.about)
+        gaps = [row["gap"] for row in record[_ROWS[self.about]] if row["gap"] is not None]
         worst = max(gaps, key=abs, default=None)
         # A batch is used as it is: what a quarantine would take out is still in it.
         success = record["verdict"] in ("pass", "annotate") and worst is not None
-        return {"success": success, "result": {"observed_value": worst, "details": record}}
+        result = {"observed_value": worst, "details": record}
+        if engine is not None:
+            result = {**self._unexpected(tables.labels, assessment, asked, engine), **result}
+        return {"success": success, "result": result}
+
+    def _unexpected(
+        self,
+        labels: Any,
+        assessment: Assessment,
+        asked: Values | None,
+        engine: ExecutionEngine[Any],
+    ) -> Values:
+        """Return the rows of whoever is biased, as far as the result format asks for them."""
+        form = parse_result_format(self._get_result_format(asked))
+        if form["result_format"] == "BOOLEAN_ONLY" or self.about == "whole":
+            return {}
+        column = self.labeler_column if self.about == "labeler" else self.cohort_column
+        rows = rows_of_biased(labels, assessment, self.about)
+        domain = {key: getattr(self, key) for key in self.domain_keys}
+        names = spelled(labels, column, rows)
+        try:
+            found = unexpected_rows(column, names, domain, engine=engine, result_format=form)
+        except InputError as error:  # the verdict is known all the same
+            found = {**only_counted(rows), "unexpected_rows_problem": str(error)}
+        if self.pseudonymize:
+            found = under_pseudonyms(found, self.labeler_column, assessment.pseudonyms or {})
+        return found
 
 
 def explain(

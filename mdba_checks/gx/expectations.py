@@ -1,58 +1,18 @@
-"""The two expectations: how often labelers say yes where yes is right, and where no is right."""
+"""Two expectations about labelers: how often they say yes where yes is right, and where no is."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from great_expectations.expectations.expectation import BatchExpectation
-from great_expectations.expectations.metadata_types import DataQualityIssues, SupportedDataSources
-
 from mdba_checks.gx.base import LabelerGapExpectation
+from mdba_checks.gx.metadata import METADATA, describe
+from mdba_checks.gx.together import (
+    ExpectCohortFprGapToBeWithin,
+    ExpectCohortTprGapToBeWithin,
+    ExpectOverallFprGapToBeWithin,
+    ExpectOverallTprGapToBeWithin,
+)
 from mdba_checks.metrics import MetricName
-
-_SOURCES = [
-    SupportedDataSources.PANDAS.value,
-    SupportedDataSources.SPARK.value,
-    SupportedDataSources.SQLITE.value,
-    SupportedDataSources.POSTGRESQL.value,
-]
-_METADATA: dict[str, str | list[str] | bool] = {
-    "maturity": "beta",
-    "tags": ["fairness", "labels", "table expectation"],
-    "contributors": ["mdba-checks"],
-    "requirements": ["mdba-checks[gx]"],
-    "has_full_test_suite": True,
-    "manually_reviewed_code": True,
-}
-
-
-def _describe(schema: dict[str, Any], model: Any, description: str) -> None:
-    """Add what Great Expectations wants to know about an expectation to its JSON schema."""
-    BatchExpectation.Config.schema_extra(schema, model)
-    schema["properties"]["metadata"]["properties"].update(
-        {
-            "data_quality_issues": {
-                "title": "Data Quality Issues",
-                "type": "array",
-                "const": [DataQualityIssues.VALIDITY.value],
-            },
-            "library_metadata": {
-                "title": "Library Metadata",
-                "type": "object",
-                "const": _METADATA,
-            },
-            "short_description": {
-                "title": "Short Description",
-                "type": "string",
-                "const": description,
-            },
-            "supported_data_sources": {
-                "title": "Supported Data Sources",
-                "type": "array",
-                "const": _SOURCES,
-            },
-        }
-    )
 
 
 class ExpectLabelerTprGapToBeWithin(LabelerGapExpectation):
@@ -122,8 +82,21 @@ class ExpectLabelerTprGapToBeWithin(LabelerGapExpectation):
         Name labelers by keyed hashes in everything that is stored. Default: False.
     seed : int
         Same data and seed, same numbers. Default: 0.
+    cohort_column : str or None
+        Where labels come from, such as a vendor: every cohort is judged as well.
+    cluster_column : str or None
+        Names families of items that are alike, such as versions of one text.
+    text_columns, text_model, c, missing_values
+        As in a file of settings: columns of free text, the folder of a model that reads them, the
+        constant of the estimator mdba, and texts that mean "missing" in a CSV file of gold.
+    config : str or path
+        An mdba.yaml with all of these, in their place: it is read when the expectation is made, and
+        what it says is written to the suite field by field. A field that is given as well counts
+        more. A later change of the file does not change the suite: make the expectation anew.
     row_condition : Condition or None
         Rows of the batch to look at; gold is used whole.
+    filter_gold : bool
+        Look at the gold rows that meet row_condition only. Default: False.
     severity : str
         critical (default), warning or info; see `BlockOnLabelerGap` for what it does.
 
@@ -131,7 +104,8 @@ class ExpectLabelerTprGapToBeWithin(LabelerGapExpectation):
     -------
     ExpectationValidationResult
         `observed_value` is the gap that is farthest from 0, `details` the verdict, its reasons and
-        one record per labeler and group.
+        one record per labeler and group. `unexpected_count` and whatever else `result_format` asks
+        for are about the rows of biased labelers.
 
     See Also
     --------
@@ -207,7 +181,7 @@ class ExpectLabelerTprGapToBeWithin(LabelerGapExpectation):
     """
 
     metric: ClassVar[MetricName] = "tpr"
-    library_metadata: ClassVar[dict[str, str | list[str] | bool]] = _METADATA
+    library_metadata: ClassVar[dict[str, str | list[str] | bool]] = METADATA
     _library_metadata = library_metadata
 
     class Config:
@@ -218,7 +192,7 @@ class ExpectLabelerTprGapToBeWithin(LabelerGapExpectation):
         @staticmethod
         def schema_extra(schema: dict[str, Any], model: Any) -> None:
             """Describe the expectation in its JSON schema."""
-            _describe(
+            describe(
                 schema,
                 model,
                 "Expect every labeler's true positive rate to be alike in all groups.",
@@ -297,7 +271,7 @@ class ExpectLabelerFprGapToBeWithin(LabelerGapExpectation):
     """
 
     metric: ClassVar[MetricName] = "fpr"
-    library_metadata: ClassVar[dict[str, str | list[str] | bool]] = _METADATA
+    library_metadata: ClassVar[dict[str, str | list[str] | bool]] = METADATA
     _library_metadata = library_metadata
 
     class Config:
@@ -308,14 +282,22 @@ class ExpectLabelerFprGapToBeWithin(LabelerGapExpectation):
         @staticmethod
         def schema_extra(schema: dict[str, Any], model: Any) -> None:
             """Describe the expectation in its JSON schema."""
-            _describe(
+            describe(
                 schema,
                 model,
                 "Expect every labeler's false positive rate to be alike in all groups.",
             )
 
 
-# The names that suites use for them.
+# The names that suites use for all expectations about label bias.
 LABELER_GAPS = frozenset(
-    rule.expectation_type for rule in (ExpectLabelerTprGapToBeWithin, ExpectLabelerFprGapToBeWithin)
+    rule.expectation_type
+    for rule in (
+        ExpectLabelerTprGapToBeWithin,
+        ExpectLabelerFprGapToBeWithin,
+        ExpectCohortTprGapToBeWithin,
+        ExpectCohortFprGapToBeWithin,
+        ExpectOverallTprGapToBeWithin,
+        ExpectOverallFprGapToBeWithin,
+    )
 )

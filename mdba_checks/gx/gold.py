@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from great_expectations.execution_engine.pandas_execution_engine import PandasExecutionEngine
 
 from mdba_checks.config import MISSING_VALUES
 from mdba_checks.errors import InputError, did_you_mean
@@ -84,14 +85,42 @@ def _check_reference(gold: Mapping[Any, Any]) -> None:
 
 
 def read_gold(
-    place: str | Mapping[str, str], context: Any, *, text_columns: Collection[str]
+    place: str | Mapping[str, str],
+    context: Any,
+    *,
+    text_columns: Collection[str],
+    missing_values: Collection[str] = MISSING_VALUES,
 ) -> pa.Table:
     """Read gold from where an expectation says it is."""
     source = path_in(context, place) if isinstance(place, str) else _referenced(place, context)
     try:
-        return read_table(source, text_columns=text_columns, missing_values=MISSING_VALUES)
+        return read_table(source, text_columns=text_columns, missing_values=tuple(missing_values))
     except InputError as error:
         raise InputError(f"gold: {error}") from None
+
+
+def filtered(gold: pa.Table, row_condition: Any, condition_parser: str | None) -> pa.Table:
+    """Return the gold rows that meet the row condition of a batch, as pandas understands it."""
+    if not row_condition:
+        return gold
+    numbered = gold.to_pandas().reset_index(drop=True)
+    try:
+        engine = PandasExecutionEngine(batch_data_dict={"gold": numbered})
+        chosen = engine.get_domain_records(
+            {
+                "batch_id": "gold",
+                "row_condition": row_condition,
+                "condition_parser": condition_parser,
+            }
+        )
+    except Exception as error:  # noqa: BLE001  a condition can be anything
+        raise InputError(
+            f"gold cannot be filtered by the row_condition ({one_line(error)}): gold needs the "
+            "columns that it names, or leave filter_gold out"
+        ) from None
+    if chosen.empty:
+        raise InputError("no gold row meets the row_condition: leave filter_gold out, or add gold")
+    return gold.take(pa.array(chosen.index.to_numpy()))
 
 
 def path_in(context: Any, path: str) -> Path:

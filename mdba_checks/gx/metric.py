@@ -24,12 +24,12 @@ from great_expectations.expectations.metrics.table_metric_provider import TableM
 
 from mdba_checks.errors import CheckError, InputError, did_you_mean
 from mdba_checks.gx.fetching import PandasRows, Rows, SparkRows, SqlRows, one_line
-from mdba_checks.gx.gold import read_gold
+from mdba_checks.gx.gold import filtered, read_gold
 from mdba_checks.tables import Source
 
 METRIC = "mdba.labels_and_gold"
 
-_IN_LABELS = ("labeler_column", "label_column", "group_column", "item_column")
+_IN_LABELS = ("labeler_column", "label_column", "group_column", "item_column", "cohort_column")
 _IN_GOLD = ("group_column", "gold_column", "gold_weight_column")
 
 
@@ -53,9 +53,16 @@ def _fetch(
     """Fetch from a batch of any engine; the arguments' names are Great Expectations'."""
     engine, domain, wanted = execution_engine, metric_domain_kwargs, metric_value_kwargs
     try:
-        names = {wanted[key] for key in (*_IN_LABELS, "gold_column")} | {"item"}
+        names = {wanted[key] for key in (*_IN_LABELS, "gold_column", "cluster_column")} | {"item"}
         text = names - {None} - set(wanted["features"] or ())
-        gold = read_gold(wanted["gold"], _context(engine, domain), text_columns=text)
+        gold = read_gold(
+            wanted["gold"],
+            _context(engine, domain),
+            text_columns=text,
+            missing_values=wanted["missing_values"],
+        )
+        if wanted["filter_gold"]:
+            gold = filtered(gold, domain.get("row_condition"), domain.get("condition_parser"))
         rows = _rows(engine, domain)
         return LabelsAndGold(rows.fetch(_needed(rows.names(), gold.column_names, wanted)), gold)
     except CheckError as error:
@@ -68,7 +75,11 @@ class LabelsAndGoldMetric(TableMetricProvider):
     """Fetches the labels of a batch, as far as they are needed, and the gold to go with them."""
 
     metric_name = METRIC
-    value_keys = (*_IN_LABELS, "gold_column", "gold_weight_column", "features", "gold")
+    value_keys = (
+        *_IN_LABELS,
+        *("gold_column", "gold_weight_column", "cluster_column", "text_columns"),
+        *("features", "missing_values", "gold", "filter_gold"),
+    )
 
     # Great Expectations makes class methods of these, one per engine.
     _pandas = metric_value(engine=PandasExecutionEngine)(_fetch)
@@ -106,5 +117,6 @@ def _needed(available: list[str], in_gold: list[str], wanted: Mapping[str, Any])
             near = did_you_mean(name, available)
             raise InputError(f"the batch has no column {name!r} (features).{near}")
     features = set(wanted["features"] or in_gold) - {wanted[key] for key in _IN_GOLD}
-    roles = {wanted[key] for key in _IN_LABELS} | {"item"}
+    roles = {wanted[key] for key in (*_IN_LABELS, "cluster_column")} | {"item"}
+    roles |= set(wanted["text_columns"] or ())
     return [name for name in available if name in roles | features]

@@ -27,17 +27,32 @@ from great_expectations.render.renderer_configuration import (
     RendererValueType,
 )
 
+from mdba_checks.assessment import Assessment
 from mdba_checks.findings import INCONCLUSIVE, SEVERITY
 from mdba_checks.metrics import METRICS
-from mdba_checks.report import COLOURS, WHOLE, Axis, Interval, interval, percent, signed
+from mdba_checks.report import (
+    COLOURS,
+    WHOLE,
+    Axis,
+    Interval,
+    crowd_sentences,
+    interval,
+    look_first_sentence,
+    percent,
+    signed,
+    whole_sentences,
+)
+from mdba_checks.verdict import About
 
 # More rows than this make a page that nobody reads; all of them are in the stored result.
 MAX_ROWS = 50
 
-_RULE = (
-    "For every labeler, the $rate for each $group_column must be within $max_gap of that for "
-    "$reference."
-)
+_WHO: dict[About, str] = {
+    "labeler": "For every labeler",
+    "cohort": "For the labels of every $cohort_column together",
+    "whole": "For all labels together",
+}
+_RULE = ", the $rate for each $group_column must be within $max_gap of that for $reference."
 _METHOD = (
     "\nLabelers in $labeler_column, labels in $label_column, gold from $gold. Decided with "
     "$estimator at $confidence confidence ($correction); more than $max_undecided undecided "
@@ -86,6 +101,7 @@ def rule_params(arguments: Mapping[str, Any], metric: str) -> dict[str, str]:
     correction = arguments.get("correction")
     return {
         "rate": METRICS[metric].title,
+        "cohort_column": _name(arguments.get("cohort_column")),
         "group_column": _name(arguments.get("group_column")),
         "max_gap": _number(arguments.get("max_gap"), "±{:g}"),
         "reference": "everyone else" if reference is None else _name(reference),
@@ -119,8 +135,8 @@ def _name(value: Any) -> str:
 def labeler_table(
     gaps: Sequence[Mapping[str, Any]], max_gap: float, who: str = "Labeler"
 ) -> RenderedTableContent:
-    """Return the labelers, worst first, each with gap, interval, finding and a bar."""
-    ranked = sorted(gaps, key=lambda row: (SEVERITY.get(row["finding"], 0), -_size(row["gap"])))
+    """Return the labelers, those to look at first on top, with gap, interval, finding and bar."""
+    ranked = sorted(gaps, key=_rank)
     shown = ranked[:MAX_ROWS]
     numbers = [row[key] for row in shown for key in ("gap", "ci_low", "ci_high")]
     axis = Axis.over(numbers, max_gap)
@@ -179,8 +195,21 @@ def _finding(finding: str, reason: str) -> RenderedStringTemplateContent:
     return content
 
 
+def _rank(row: Mapping[str, Any]) -> tuple[float, ...]:
+    likely = row.get("p_beyond")
+    return SEVERITY.get(row["finding"], 0), -(likely or 0.0), -_size(row["gap"])
+
+
 def _size(value: float | None) -> float:
     return math.inf if value is None else abs(value)
+
+
+def in_words(assessment: Assessment, about: About) -> list[str]:
+    """Return what is said before all tables: the whole, the crowd, and whom to look at first."""
+    said = whole_sentences(assessment)
+    if about == "labeler":
+        said += [*crowd_sentences(assessment), look_first_sentence(assessment)]
+    return [line for line in said if line]
 
 
 # --- What Great Expectations calls ---------------------------------------------------------------
@@ -198,7 +227,8 @@ class GapRenderers:
             renderer_configuration.add_param(
                 name=name, param_type=RendererValueType.STRING, value=value
             )
-        renderer_configuration.template_str = _RULE + _METHOD.replace("\n", " ")
+        about: About = cls.about  # type: ignore[attr-defined]
+        renderer_configuration.template_str = _WHO[about] + _RULE + _METHOD.replace("\n", " ")
         return renderer_configuration
 
     @classmethod
@@ -215,7 +245,9 @@ class GapRenderers:
         arguments = configuration.kwargs if configuration else {}
         said = rule_params(arguments, cls.metric)  # type: ignore[attr-defined]
         condition = arguments.get("row_condition")
-        template = _RULE + (" Only rows where $condition." if condition else "") + _METHOD
+        rows = "labels and gold" if arguments.get("filter_gold") is True else "rows"
+        only = f" Only {rows} where $condition." if condition else ""
+        template = _WHO[cls.about] + _RULE + only + _METHOD  # type: ignore[attr-defined]
         return [
             RenderedStringTemplateContent(
                 content_block_type="string_template",
@@ -235,9 +267,12 @@ class GapRenderers:
         result: ExpectationValidationResult | None = None,
         runtime_configuration: dict[str, Any] | None = None,  # noqa: ARG003
     ) -> list[RenderedStringTemplateContent | CollapseContent]:
-        """Say what went wrong; the traceback, which would not be escaped, stays in the result."""
+        """Say what was found or went wrong; a traceback, which is not escaped, is left out."""
         message = problem_of(result)
-        return [text("\n$problem", problem=f"Not checked: {message}")] if message else []
+        if message:
+            return [text("\n$problem", problem=f"Not checked: {message}")]
+        said = details_of(result).get("in_words") or []
+        return [text("\n$sentence", sentence=f"{line}.") for line in said]
 
     @classmethod
     @renderer(renderer_type=LegacyDiagnosticRendererType.UNEXPECTED_TABLE)
@@ -253,8 +288,12 @@ class GapRenderers:
         limit, overall = details["policy"]["max_gap"], details.get("overall") or []
         whole = [{**row, "labeler": WHOLE} for row in overall]
         cohorts = [{**row, "labeler": row["cohort"]} for row in details.get("cohorts") or []]
-        tables = [(whole, details["policy"].get("max_gap_overall") or limit, "Data set")]
-        tables += [(cohorts, limit, "Cohort"), (details["gaps"], limit, "Labeler")]
+        overall_limit = details["policy"].get("max_gap_overall")
+        tables = [(whole, limit if overall_limit is None else overall_limit, "Data set")]
+        if cls.about != "whole":  # type: ignore[attr-defined]
+            tables.append((cohorts, limit, "Cohort"))
+        if cls.about == "labeler":  # type: ignore[attr-defined]
+            tables.append((details["gaps"], limit, "Labeler"))
         return [labeler_table(rows, most, who) for rows, most, who in tables if rows]
 
     @classmethod
@@ -268,18 +307,22 @@ class GapRenderers:
         details = details_of(result)
         if not details:
             return "--"
-        worst = min(details["gaps"], key=lambda row: -abs(row["gap"] or 0))
         overall = "; ".join(
             f"{WHOLE}, {row['group']}: {signed(row['gap'], 3)} ({row['finding']})"
             for row in details.get("overall") or []
         )
+        verdict = f"verdict: {details['verdict']}"
+        if cls.about == "whole":  # type: ignore[attr-defined]
+            return text("$overall\n$verdict", overall=overall, verdict=verdict)
+        rows = details["cohorts" if cls.about == "cohort" else "gaps"]  # type: ignore[attr-defined]
+        worst = min(rows, key=lambda row: -abs(row["gap"] or 0))
         return text(
             "$overall\n$gap ($labeler, $group)\n$verdict",
             overall=overall,
             gap=signed(worst["gap"], 3),
-            labeler=str(worst["labeler"]),
+            labeler=str(worst[cls.about]),  # type: ignore[attr-defined]
             group=str(worst["group"]),
-            verdict=f"verdict: {details['verdict']}",
+            verdict=verdict,
         )
 
 

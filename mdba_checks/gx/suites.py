@@ -183,16 +183,19 @@ def _read_json(text: str) -> Any:
 
 
 def _from_folder(entry: Any, folder: Path) -> Any:
-    """Return an entry whose path to gold, if it has one, starts at the folder of its file."""
+    """Return an entry whose paths to gold and settings start at the folder of its file."""
     if not isinstance(entry, Mapping) or entry.get("type") not in LABELER_GAPS:
         return entry
     arguments = entry.get("kwargs")
-    if not isinstance(arguments, Mapping) or not isinstance(arguments.get("gold"), str):
+    if not isinstance(arguments, Mapping):
         return entry
-    if is_database(arguments["gold"]):
-        return entry  # refused with its reason, and not as a file that is not there
-    gold = str(folder / Path(arguments["gold"]).expanduser())
-    return {**entry, "kwargs": {**arguments, "gold": gold}}
+    paths = {
+        # A database is refused with its reason, and not as a file that is not there.
+        name: str(folder / Path(arguments[name]).expanduser())
+        for name in ("gold", "config")
+        if isinstance(arguments.get(name), str) and not is_database(arguments[name])
+    }
+    return {**entry, "kwargs": {**arguments, **paths}}
 
 
 def _rule(entry: Any, where: str) -> Expectation:
@@ -218,5 +221,7 @@ def _rule(entry: Any, where: str) -> Expectation:
         ).to_domain_obj()
     except pydantic.ValidationError as error:
         raise InputError(f"{where} ({kind}): {explain(error, arguments, known)}") from None
+    except InputError as error:
+        raise InputError(f"{where} ({kind}): {error}") from None
     except (GreatExpectationsError, TypeError, ValueError) as error:
         raise InputError(f"{where} ({kind}): {one_line(error)}") from None

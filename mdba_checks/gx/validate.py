@@ -182,7 +182,8 @@ def _frame(labels: Source, rules: ExpectationSuite, values: Mapping[str, Any]) -
     names: set[Any] = {"item"}
     for rule in rules.expectations:
         if isinstance(rule, LabelerGapExpectation):
-            for name in (rule.labeler_column, rule.group_column, rule.item_column):
+            who = (rule.labeler_column, rule.cohort_column, rule.cluster_column)
+            for name in (*who, rule.group_column, rule.item_column):
                 names.add(values[name["$PARAMETER"]] if is_suite_parameter(name) else name)
     table = read_table(labels, text_columns=names - {None}, missing_values=MISSING_VALUES)
     # Plain text, because other expectations take categories for something else.

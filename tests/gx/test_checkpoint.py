@@ -14,6 +14,7 @@ pytest.importorskip("great_expectations", reason="needs mdba-checks[gx]")
 import great_expectations as gx
 from great_expectations.checkpoint import UpdateDataDocsAction
 
+from mdba_checks import CheckConfig, assess
 from mdba_checks.gx import BlockOnLabelerGap, ExpectLabelerFprGapToBeWithin, LabelerGapError
 from mdba_checks.gx.base import RULE_FIELDS
 
@@ -85,11 +86,12 @@ def stopped(gate):
 def test_a_biased_labeler_stops_the_checkpoint_with_one_line(stopped):
     said = str(stopped)
     assert said.startswith(
-        "checkpoint 'gate' stopped: expect_labeler_tpr_gap_to_be_within (critical)"
+        "checkpoint 'gate' blocked: expect_labeler_tpr_gap_to_be_within (critical)"
     )
     assert "biased beyond ±0.1" in said
     assert "\n" not in said
-    assert str(pickle.loads(pickle.dumps(stopped))) == said  # noqa: S301  it travels to workers
+    travelled = pickle.loads(pickle.dumps(stopped))  # noqa: S301  it travels to workers
+    assert (str(travelled), travelled.verdict) == (said, "block")
 
 
 def test_the_sidecar_says_why_with_everything_it_rests_on(stopped, project):
@@ -127,6 +129,35 @@ def test_a_milder_failure_is_noted_and_lets_the_run_go_on(project, rule, caplog)
     assert json.loads((project.root / "mild.mdba.json").read_text())["verdict"] == "block"
 
 
+def test_what_is_undecided_is_not_called_blocked(project, made, rule):
+    # A limit in the middle of somebody's interval, and no margin: nobody can say.
+    gaps = assess(made.labels, made.gold, CheckConfig(reference="men")).gaps
+    limit = float(gaps["gap"].abs().max())
+    undecided = project.checkpoint(
+        "undecided",
+        [rule(gold="data/gold.csv", max_gap=limit, margin=0)],
+        BlockOnLabelerGap(sidecar="undecided.mdba.json"),
+    )
+    with pytest.raises(LabelerGapError, match="checkpoint 'undecided' undecided: ") as caught:
+        undecided.run()
+    assert caught.value.verdict == "inconclusive"
+    assert "biased" not in str(caught.value)
+    note = json.loads((project.root / "undecided.mdba.json").read_text())
+    assert note["verdict"] == "inconclusive"
+
+
+def test_what_was_annotated_is_not_called_a_pass(project, rule):
+    noted = project.checkpoint(
+        "noted",
+        [rule(gold="data/gold.csv", mode="annotate")],
+        BlockOnLabelerGap(sidecar="noted.mdba.json"),
+    )
+    assert noted.run().success is True
+    note = json.loads((project.root / "noted.mdba.json").read_text())
+    assert note["verdict"] == "annotate"
+    assert "biased beyond" in note["reasons"][0]
+
+
 def test_what_holds_passes(project, fpr):
     fine = project.checkpoint("fine", [fpr()], BlockOnLabelerGap(sidecar="fine.mdba.json"))
     assert fine.run().success is True
@@ -138,6 +169,17 @@ def test_a_check_that_could_not_take_place_stops_the_run(project, rule):
     with pytest.raises(LabelerGapError, match="not checked: gold: no such file") as caught:
         broken.run()
     assert str(project.root / "data" / "gould.csv") in str(caught.value)
+
+
+def test_so_does_one_that_only_informs(project, rule):
+    quiet = project.checkpoint(
+        "quiet",
+        [rule(gold="data/gould.csv", severity="info")],
+        BlockOnLabelerGap(sidecar="quiet.mdba.json"),
+    )
+    with pytest.raises(LabelerGapError, match=r"'quiet' stopped: .* not checked: gold"):
+        quiet.run()
+    assert json.loads((project.root / "quiet.mdba.json").read_text())["verdict"] == "error"
 
 
 def test_a_run_without_any_expectation_about_labelers_is_stopped(project):

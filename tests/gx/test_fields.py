@@ -80,6 +80,12 @@ def test_all_fields_survive_a_suite_file():
         "drop_missing": True,
         "pseudonymize": True,
         "seed": 5,
+        "cohort_column": "vendor",
+        "cluster_column": "family",
+        "text_columns": ["essay"],
+        "text_model": "models/small",
+        "c": [0.8, 1.2],
+        "missing_values": ["", "?"],
     }
     assert set(changed) == set(CONFIG_KEYS)
     gold = {"data_source": "files", "asset": "gold", "batch_definition": "all"}
