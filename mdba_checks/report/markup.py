@@ -1,54 +1,61 @@
-"""Markup: what comes from the data is text, and only what this package builds is markup.
+"""Templates: what comes from the data is text, and only what this package builds is markup.
 
-Names of labelers, groups and columns can hold anything. `tag` escapes every text it is given and
-leaves only `Html` as it is, which nothing but `tag` and the files of this package produce. So there
-is no place where escaping can be forgotten.
+Names of labelers, groups and columns can hold anything. Jinja escapes every value that a template
+shows, and characters that cannot be seen are written as escapes; only `Markup`, which nothing but
+templates and files of this package produce, stays as it is.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from mdba_checks.errors import visible
+from mdba_checks.report import formatting
 
-_VOID = {"meta", "input", "br", "circle", "line", "path", "rect"}
-
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 Html = Markup
 
+_FILTERS = ("interval", "listed", "percent", "p_value", "sentence", "short", "signed")
 
-def tag(name: str, /, *children: object, **attributes: object) -> Html:
-    """Return an element; texts are escaped, attributes that are None or False are left out.
 
-    In attribute names a trailing underscore is dropped and other underscores become hyphens.
+def fill(template: str, /, **values: Any) -> Html:
+    """Return a template of this package with its values filled in.
 
     Examples
     --------
-    >>> print(tag("td", "<b>", tag("b", 1), class_="gap", data_v=0.5, hidden=True))
-    <td class="gap" data-v="0.5" hidden>&lt;b&gt;<b>1</b></td>
+    >>> print(fill("list.html", lines=["a < b"]))
+    <ul><li>A &lt; b.</li></ul>
     """
-    parts = [f"<{name}"]
-    for key, value in attributes.items():
-        if value is None or value is False:
-            continue
-        known = key.rstrip("_").replace("_", "-")
-        parts.append(f" {known}" if value is True else f' {known}="{text(value)}"')
-    parts.append(">")
-    if name not in _VOID:
-        parts.extend(map(text, children))
-        parts.append(f"</{name}>")
-    elif name in {"circle", "line", "path", "rect"}:
-        parts[-1] = "/>"
-    return Html("".join(parts))
+    return Markup(_environment().get_template(template).render(values))  # noqa: S704  # nosec B704: escaped there
 
 
-def text(value: object) -> Html:
-    """Return anything as markup that shows it as it is."""
-    return value if isinstance(value, Html) else escape(visible(value, keep_joiners=True))
+def asset(name: str) -> Html:
+    """Return a file of this package, such as the style of pages, as it is."""
+    text = files("mdba_checks.report").joinpath(name).read_text(encoding="utf-8")
+    return Markup(text)  # noqa: S704  # nosec B704: a file of this package
 
 
-def join(parts: Any, between: str = "") -> Html:
-    """Return several pieces of markup or text as one; `between` is text."""
-    return Html(text(between).join(map(text, parts)))
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("mdba_checks.report"),
+        autoescape=True,
+        finalize=_shown,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {name: getattr(formatting, name) for name in _FILTERS}
+    return environment
+
+
+def _shown(value: object) -> object:
+    return value if isinstance(value, Markup) else visible(value, keep_joiners=True)

@@ -122,7 +122,7 @@ class Plots:
         """Return how likely gaps of different size are found with these tables, and with more.
 
         For a typical labeler (the median standard error). Biased counts as found with the
-        correction for as many comparisons as there are, as the first one of Holm's.
+        correction for as many comparisons as there are, none of them shown to be fair.
         """
         policy, confidence = self.assessment.config.policy, self.assessment.confidence
         n_tests = int(self.assessment.gaps["p_value"].notna().sum())

@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mdba_checks.report.ci_formats import junit_case, junit_file, junit_outcome
-from mdba_checks.report.formatting import interval, signed
 from mdba_checks.report.html import whole_page
-from mdba_checks.report.markup import Html, tag
+from mdba_checks.report.markup import fill
 
 OUTCOMES = {
     "ok": "holds",
@@ -54,46 +53,26 @@ def rules_junit(record: Mapping[str, Any]) -> str:
 def rules_page(record: Mapping[str, Any]) -> str:
     """Return checked rules as the text of one HTML file, for people; see `rules_junit`."""
     rules: Sequence[Mapping[str, Any]] = record["rules"]
-    failed = sum(rule["outcome"] != "ok" for rule in rules)
     title = f"{record['suite']}: {record['verdict']}"
-    main = tag(
-        "main",
-        tag("h1", title),
-        tag("p", f"{len(rules) - failed} of {len(rules)} expectations hold. "
-                 f"Labels: {record['labels']}."),
-        *(_section(rule) for rule in rules),
-    )  # fmt: skip
+    main = fill(
+        "rules.html",
+        title=title,
+        labels=record["labels"],
+        failed=sum(rule["outcome"] != "ok" for rule in rules),
+        rules=[
+            {
+                **rule,
+                "name": _name(rule),
+                "outcome": OUTCOMES[rule["outcome"]],
+                "gaps": rule.get("details", {}).get("gaps") or [],
+            }
+            for rule in rules
+        ],
+        most=_MOST,
+    )
     return whole_page(title, main)
 
 
 def _name(rule: Mapping[str, Any]) -> str:
     column = f" ({rule['column']})" if rule["column"] else ""
     return f"{rule['expectation']}{column}"
-
-
-def _section(rule: Mapping[str, Any]) -> Html:
-    parts = [
-        tag("h2", _name(rule)),
-        tag("p", tag("strong", OUTCOMES[rule["outcome"]]), f" ({rule['severity']})"),
-    ]
-    if rule["reason"]:
-        parts.append(tag("p", rule["reason"]))
-    if gaps := rule.get("details", {}).get("gaps"):
-        parts.append(_gaps(gaps))
-    return tag("section", *parts)
-
-
-def _gaps(gaps: Sequence[Mapping[str, Any]]) -> Html:
-    names = ("labeler", "group", "reference", "gap", "interval", "finding")
-    rows = [
-        tag("tr", *(tag("td", each) for each in (
-            row["labeler"], row["group"], row["reference"], signed(row["gap"]),
-            interval(row["ci_low"], row["ci_high"]), row["finding"],
-        )))
-        for row in gaps[:_MOST]
-    ]  # fmt: skip
-    head = tag("thead", tag("tr", *(tag("th", name, scope="col") for name in names)))
-    table = tag("table", head, tag("tbody", *rows))
-    if len(gaps) <= _MOST:
-        return table
-    return tag("div", table, tag("p", f"The first {_MOST} of {len(gaps):,} comparisons."))

@@ -16,6 +16,17 @@ document.addEventListener("DOMContentLoaded", () => {
   const named = headings.findIndex((cell) => cell.textContent === "Group");
   let limit = FIRST;
 
+  const ranks = Array.from(finding.options, (option) => option.value);
+  const levels = ["serious", "look", "ok"];
+
+  // What a cell is sorted by: a rank, a number, or else its text.
+  function key(cell) {
+    const text = cell.textContent;
+    if (cell.dataset.v !== undefined) return cell.dataset.v === "" ? NaN : Number(cell.dataset.v);
+    for (const words of [ranks, levels]) if (words.indexOf(text) >= 0) return words.indexOf(text);
+    return Number.parseFloat(text.replaceAll(",", "").replace("−", "-"));
+  }
+
   // Read once: looking things up in the page for every comparison would make sorting slow.
   let rows = Array.from(table.tBodies, (body) => {
     const cells = Array.from(body.rows[0].cells);
@@ -24,12 +35,27 @@ document.addEventListener("DOMContentLoaded", () => {
       body,
       finding: body.className,
       text: name.toLowerCase(),
-      keys: cells.map((cell, place) => {
-        const numeric = "v" in cell.dataset || cell.classList.contains("numeric");
-        return numeric ? Number(cell.dataset.v ?? NaN) : cells[place].textContent;
-      }),
+      keys: cells.map((cell, place) =>
+        place === 0 || place === named ? cell.textContent : key(cell),
+      ),
     };
   });
+
+  // The style makes a grid of the table; roles keep it a table for everybody. Rows get theirs when
+  // they are shown first.
+  function setRoles(part) {
+    if (part.hasAttribute("role")) return;
+    part.setAttribute("role", "rowgroup");
+    for (const row of part.rows) {
+      row.setAttribute("role", "row");
+      for (const cell of row.cells) {
+        const head = cell.scope === "col" ? "columnheader" : "rowheader";
+        cell.setAttribute("role", cell.tagName === "TH" ? head : "cell");
+      }
+    }
+  }
+  table.setAttribute("role", "table");
+  setRoles(table.tHead);
 
   const compare = (one, other) =>
     typeof one === "string" ? collator.compare(one, other) : one - other;
@@ -40,7 +66,9 @@ document.addEventListener("DOMContentLoaded", () => {
     for (const row of rows) {
       const fits = row.text.includes(wanted) && (!finding.value || row.finding === finding.value);
       if (fits) found += 1;
-      row.body.hidden = !fits || found > limit;
+      const hide = !fits || found > limit;
+      if (!hide) setRoles(row.body);
+      row.body.hidden = hide;
     }
     const visible = Math.min(found, limit);
     const number = (n) => n.toLocaleString("en");

@@ -7,7 +7,7 @@ anything about single labelers.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,17 @@ import pandas as pd
 
 from mdba_checks.assessment import Assessment
 from mdba_checks.findings import SEVERITY
+from mdba_checks.report.comparisons import comparisons, each, with_sides
 from mdba_checks.report.forest import forest
-from mdba_checks.report.formatting import interval, listed, percent, sentence, signed
-from mdba_checks.report.markup import Html, join, tag
+from mdba_checks.report.formatting import interval, listed, percent, signed
+from mdba_checks.report.heatmap import MANY, heatmap
+from mdba_checks.report.interval import Axis
+from mdba_checks.report.markup import Html, fill
 
 WHOLE = "all labels"
 FIRST = 10  # people in the list of whom to look at first
-_BINS, _HEIGHT, _WIDTH = 40, 120, 600
+_BINS, _HEIGHT = 40, 150
+_FEWEST = 20  # comparisons that make a distribution worth drawing
 
 
 def together(assessment: Assessment) -> pd.DataFrame:
@@ -112,114 +116,144 @@ def look_first_sentence(assessment: Assessment) -> str:
     return f"Look at these first: {listed(named)}" if named else ""
 
 
-def distribution(assessment: Assessment) -> Html:
-    """Return a drawing of how the labelers' gaps are spread, coloured by finding; SVG."""
-    gaps = assessment.gaps.dropna(subset=["gap"])
-    if len(gaps) < _BINS // 2:
-        return Html("")
-    limit = assessment.config.policy.max_gap
-    reach = max(float(gaps["gap"].abs().max()), 1.5 * limit)
-    edges = np.linspace(-reach, reach, _BINS + 1)
+def whole_section(judged: Assessment) -> Html:
+    """Return what is said and drawn about all labels; empty where nothing is known."""
+    if judged.overall is None or judged.overall.empty:
+        return Html()
+    policy = judged.config.policy.resolved()
+    limit = policy.max_gap_overall if policy.max_gap_overall is not None else policy.max_gap
+    rows = judged.overall.assign(labeler=WHOLE)
+    return fill(
+        "whole.html",
+        said=whole_sentences(judged),
+        heatmap=heatmap(rows, max_gap=limit, who="Table"),
+        forest=forest(rows, max_gap=limit, prefix="whole"),
+    )
+
+
+def cohorts_section(judged: Assessment) -> Html:
+    """Return the cohorts compared with each other; empty without any."""
+    if judged.cohorts is None or judged.cohorts.empty:
+        return Html()
+    limit = judged.config.policy.max_gap
+    rows = judged.cohorts.rename(columns={"cohort": "labeler"})
+    return fill(
+        "cohorts.html",
+        limit=f"{limit:g}",
+        said=_cohorts_apart(rows),
+        heatmap=heatmap(rows, max_gap=limit, who="Cohort"),
+        forest=forest(rows, max_gap=limit, prefix="cohorts"),
+    )
+
+
+def _cohorts_apart(rows: pd.DataFrame) -> Iterator[str]:
+    """Yield, per comparison, the cohorts that lie furthest apart."""
+    for (side, reference), found in with_sides(rows).groupby(["side", "reference"], sort=False):
+        known = found.dropna(subset=["gap"]).sort_values("gap", kind="stable")
+        if len(known) < 2:
+            continue
+        low, high = known.iloc[0], known.iloc[-1]
+        yield (
+            f"{side} compared with {reference}: from {signed(low['gap'])} in the cohort "
+            f"{low['labeler']} ({low['finding']}, {low['n_labels']:,} labels) to "
+            f"{signed(high['gap'])} in {high['labeler']} ({high['finding']}, "
+            f"{high['n_labels']:,} labels)"
+        )
+
+
+def crowd_section(judged: Assessment) -> Html:
+    """Return how gaps are spread over labelers, and whom to look at first; empty for a few."""
+    gaps = with_sides(judged.gaps)
+    if judged.crowd is None and gaps["labeler"].nunique() < _FEWEST:
+        return Html()
+    first = look_first(judged)
+    return fill(
+        "crowd.html",
+        said=crowd_sentences(judged),
+        parts=_distributions(judged, gaps),
+        findings=[each for each in SEVERITY if each in set(gaps["finding"])],
+        limit=f"{judged.config.policy.max_gap:g}",
+        first=[
+            {**row._asdict(), "likely": _likely(row.p_beyond)}
+            for row in each(with_sides(gaps).loc[first.index])
+        ],
+    )
+
+
+def _likely(p: float) -> str:
+    return "over 99%" if p > 0.99 else percent(p)
+
+
+def _distributions(judged: Assessment, gaps: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return a drawing per comparison, or one of all where there are many of them."""
+    known = gaps.dropna(subset=["gap"])
+    pairs = comparisons(known)
+    if len(pairs) > MANY:
+        return [_distribution(judged, known, f"All {len(pairs)} comparisons", None)]
+    return [
+        _distribution(
+            judged,
+            known[known["side"] == row.side],
+            f"{row.side} compared with {row.reference}",
+            _mean(judged, row),
+        )
+        for row in each(pairs)
+        if (known["side"] == row.side).sum() >= _FEWEST
+    ]
+
+
+def _mean(judged: Assessment, pair: Any) -> float | None:
+    """Return the mean gap of a comparison; keys are those that the crowd's table has."""
+    if judged.crowd is None:
+        return None
+    fits = judged.crowd["group"] == pair.group
+    for key in ("attribute", "class"):
+        if key in judged.crowd and hasattr(pair, key):
+            fits &= judged.crowd[key] == getattr(pair, key)
+    found = judged.crowd.loc[fits, "mean"]
+    return float(found.iloc[0]) if len(found) == 1 else None
+
+
+def _distribution(
+    judged: Assessment, gaps: pd.DataFrame, title: str, mean: float | None
+) -> dict[str, Any]:
+    limit = judged.config.policy.max_gap
+    axis = Axis.over(gaps["gap"], limit, room=0.02)
+    edges = np.linspace(axis.begin, axis.end, _BINS + 1)
     counts = {
         finding: np.histogram(gaps.loc[gaps["finding"] == finding, "gap"], edges)[0]
         for finding in SEVERITY
     }
-    highest = max(int(np.sum(list(counts.values()), axis=0).max()), 1)
-    step = _WIDTH / _BINS
-    parts = [_zone(limit, reach)]
-    below = np.zeros(_BINS)
+    unit = (_HEIGHT - 20) / max(int(np.sum(list(counts.values()), axis=0).max()), 1)
+    below, columns = np.zeros(_BINS), []
     for finding, values in counts.items():
         for number in np.flatnonzero(values):
-            height = values[number] / highest * (_HEIGHT - 20)
-            parts.append(
-                tag(
-                    "rect",
-                    x=f"{number * step:.1f}",
-                    y=f"{_HEIGHT - 20 - below[number] - height:.1f}",
-                    width=f"{step - 1:.1f}",
-                    height=f"{height:.1f}",
-                    class_=f"column {finding}",
-                )
+            below[number] += unit * values[number]
+            between = interval(edges[number], edges[number + 1])
+            columns.append(
+                {
+                    "x": axis.percent(edges[number]),
+                    "width": f"{0.9 * 100 / _BINS:.2f}%",
+                    "y": f"{_HEIGHT - below[number]:.1f}",
+                    "height": f"{unit * values[number]:.1f}",
+                    "finding": finding,
+                    "about": f"{values[number]:,} {finding}, gaps {between}",
+                }
             )
-            below[number] += height
-    parts += [_tick(value, reach) for value in (-limit, 0.0, limit)]
     said = ", ".join(f"{int(values.sum()):,} {name}" for name, values in counts.items())
-    return tag(
-        "figure",
-        tag("figcaption", "How the gaps of all labelers are spread"),
-        tag(
-            "svg",
-            tag("title", f"Gaps of {len(gaps):,} comparisons: {said}"),
-            *parts,
-            viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
-            role="img",
-            class_="distribution",
-        ),
-    )
-
-
-def together_section(judged: Assessment) -> Html:
-    """Return the section about labels together; empty where nothing is said about them."""
-    rows, policy = together(judged), judged.config.policy.resolved()
-    if rows.empty:
-        return Html("")
-    whole, cohorts = rows[rows["labeler"] == WHOLE], rows[rows["labeler"] != WHOLE]
-    limit = policy.max_gap_overall if policy.max_gap_overall is not None else policy.max_gap
-    said, people = whole_sentences(judged), crowd_sentences(judged)
-    first = look_first_sentence(judged) if judged.crowd is not None else ""
-    return join(
-        [
-            tag("p", "What a model that trains on all of these labels would learn from them."),
-            _items(said),
-            forest(whole, max_gap=limit, prefix="whole"),
-            join(
-                [
-                    tag("h3", "Cohorts"),
-                    forest(cohorts, max_gap=policy.max_gap, prefix="cohorts"),
-                ]
-            )
-            if len(cohorts)
-            else "",
-            join(
-                [
-                    tag("h3", "The crowd"),
-                    _items([*people, *([first] if first else [])]),
-                    distribution(judged),
-                ]
-            )
-            if people
-            else "",
-        ]
-    )
-
-
-def _items(lines: Sequence[str]) -> Html:
-    return tag("ul", *(tag("li", sentence(line)) for line in lines))
-
-
-def _zone(limit: float, reach: float) -> Html:
-    begin, end = (_WIDTH * (value + reach) / (2 * reach) for value in (-limit, limit))
-    return tag(
-        "rect",
-        x=f"{begin:.1f}",
-        y=0,
-        width=f"{end - begin:.1f}",
-        height=_HEIGHT - 20,
-        class_="zone",
-    )
-
-
-def _tick(value: float, reach: float) -> Html:
-    at = _WIDTH * (value + reach) / (2 * reach)
-    return tag(
-        "text",
-        signed(value),
-        x=f"{at:.1f}",
-        y=_HEIGHT - 4,
-        text_anchor="middle",
-        font_size="11",
-        fill="currentColor",
-    )
+    right = mean is not None and axis.share(mean) > 0.5
+    return {
+        "title": f"How gaps are spread: {title}",
+        "description": f"{title}, gaps of {len(gaps):,} labelers: {said}",
+        "axis": axis,
+        "zone": f"{100 * 2 * limit / (axis.end - axis.begin):.2f}%",
+        "columns": columns,
+        "ticks": [(axis.percent(tick), signed(tick)) for tick in axis.ticks],
+        "mean": None if mean is None else axis.percent(mean),
+        "mean_words": f"mean {signed(mean)}",
+        "anchor": "end" if right else "start",
+        "shift": -5 if right else 5,
+    }
 
 
 def _share(row: Mapping[Any, Any], name: str) -> str:

@@ -204,15 +204,23 @@ def test_ids_are_unique_and_what_refers_to_them_finds_them():
 def test_many_labelers_are_listed_and_the_worst_60_are_drawn():
     assessment, decision = many(70)
     text = render(assessment, decision)
-    assert text.count('<tbody role="rowgroup"') == 70
+    assert text.count("<tbody class=") == 70
     assert text.count('<g class="row') == 60
     assert "The worst 60 of 70 are drawn." in Page(text).words
+
+
+def test_everybody_is_listed_and_the_worst_can_be_opened(monkeypatch):
+    monkeypatch.setattr(labelers, "FULL", 10)
+    text = render(*many(30))
+    assert text.count("<tbody class=") == 30
+    assert text.count('<tr class="more"') == 10
+    assert "The worst 10 can be opened" in Page(text).words
 
 
 def test_what_is_too_much_for_a_browser_is_left_out_and_said(monkeypatch):
     monkeypatch.setattr(labelers, "MAX_ROWS", 10)
     text = render(*many(30))
-    assert text.count('<tbody role="rowgroup"') == 10
+    assert text.count("<tbody class=") == 10
     assert "The worst 10 of 30 comparisons are listed" in Page(text).words
 
 

@@ -1,0 +1,49 @@
+"""Which comparisons a table of gaps holds, and what each is called where people read it.
+
+A comparison is a group with its reference. With several group columns or several classes the name
+says which; with one of each it is the group alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+_KEYS = ("attribute", "class", "group", "reference")
+
+
+def with_sides(gaps: pd.DataFrame) -> pd.DataFrame:
+    """Return gaps with a column `side`: the group, as far as needed with its column and class.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"group": ["old", "women"], "attribute": ["age", "gender"]})
+    >>> with_sides(rows)["side"].tolist()
+    ['age: old', 'gender: women']
+    >>> with_sides(rows.head(1))["side"].tolist()
+    ['old']
+    """
+    names = gaps["group"].astype(str)
+    if _varies(gaps, "attribute"):
+        names = gaps["attribute"].astype(str) + ": " + names
+    if _varies(gaps, "class"):
+        names = names + " (" + gaps["class"].astype(str) + ")"
+    return gaps.assign(side=names)
+
+
+def comparisons(gaps: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per comparison, in the order of the table."""
+    sided = gaps if "side" in gaps else with_sides(gaps)
+    keys = [key for key in _KEYS if key in sided]
+    return sided[[*keys, "side"]].drop_duplicates()
+
+
+def each(gaps: pd.DataFrame) -> Sequence[Any]:
+    """Return the rows as tuples with named fields; ``class`` is ``class_``, as Python needs it."""
+    return list(gaps.rename(columns={"class": "class_"}).itertuples(index=False))
+
+
+def _varies(gaps: pd.DataFrame, column: str) -> bool:
+    return column in gaps and gaps[column].nunique() > 1
