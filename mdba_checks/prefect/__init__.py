@@ -8,6 +8,7 @@ from mdba_checks.prefect.support import read_config  # first: it says what is mi
 from mdba_checks.prefect.approval import Approval, ask_person, duration
 from mdba_checks.prefect.check import assess_labels, decide, fingerprint, judged
 from mdba_checks.prefect.choose import choose_items
+from mdba_checks.prefect.exit_codes import exit_code, run_in_shell
 from mdba_checks.prefect.gate import OUTCOMES, STOPPED_STATES, label_bias_gate
 from mdba_checks.prefect.outputs import check_output, verify_released, write_outputs
 from mdba_checks.prefect.publish import Outcome, announce, publish_verdict
@@ -28,12 +29,14 @@ __all__ = [
     "decide",
     "duration",
     "evaluate_model",
+    "exit_code",
     "fingerprint",
     "gated_training",
     "judged",
     "label_bias_gate",
     "publish_verdict",
     "read_config",
+    "run_in_shell",
     "train_model",
     "validate_rules",
     "verify_released",

@@ -11,9 +11,25 @@ from prefect.cache_policies import NO_CACHE
 from mdba_checks.errors import CheckError
 from mdba_checks.prefect.support import JSON, log
 
+_STOPPED = {"block": "blocked", "inconclusive": "undecided", "error": "not checked"}
+
 
 class RulesBrokenError(CheckError):
-    """Labels do not hold what a suite or a contract demands of them."""
+    """Labels are not as a suite or a contract demands, or nobody can say whether they are.
+
+    Attributes
+    ----------
+    verdict
+        block: a rule does not hold; inconclusive: the evidence does not decide it; error: a rule
+        could not be checked.
+    """
+
+    def __init__(self, text: str, verdict: str = "error") -> None:
+        super().__init__(text)
+        self.verdict = verdict
+
+    def __reduce__(self) -> tuple[type[RulesBrokenError], tuple[str, str]]:
+        return type(self), (str(self), self.verdict)
 
 
 @task(name="validate rules", cache_policy=NO_CACHE)
@@ -26,7 +42,7 @@ def validate_rules(
     gold: str | None = None,
     severity: Literal["critical", "warning", "info"] = "critical",
 ) -> JSON:
-    """Hold labels against a suite or a contract; fail where a rule is broken or not checked.
+    """Compare labels with a suite or a contract; fail where a rule is broken or not checked.
 
     Parameters
     ----------
@@ -44,8 +60,8 @@ def validate_rules(
     Raises
     ------
     RulesBrokenError
-        When a rule does not hold, cannot be decided or could not be checked; Prefect's state then
-        carries the reason.
+        When a rule does not hold, cannot be decided or could not be checked; the message in
+        Prefect's state begins with blocked, undecided or not checked, and gives the reason.
 
     Examples
     --------
@@ -70,5 +86,7 @@ def validate_rules(
     for line in ended.lines:
         log().info("%s", line)
     if ended.exit_code != 0:
-        raise RulesBrokenError("; ".join(ended.lines))
+        verdict = ended.record["verdict"]
+        # Raised, not returned as a state of that name: Prefect goes on after a returned state.
+        raise RulesBrokenError(f"{_STOPPED[verdict]}: {'; '.join(ended.lines)}", verdict)
     return {"lines": list(ended.lines)}

@@ -81,8 +81,9 @@ def gated_training(
         state = label_bias_gate(labels, gold, config, output, force, return_state=True)
         # Whatever is not an explicit yes is a no.
         if not state.is_completed():
-            name = state.name if state.name in ("Blocked", "Undecided") else "Failed"
-            return Failed(name=name, message=f"the gate: {state.name}. {state.message}")
+            if state.name not in ("Blocked", "Undecided"):
+                state.result()  # raises what went wrong, as this run's own failure
+            return Failed(name=state.name, message=f"the gate: {state.name}. {state.message}")
         result: Any = state.result()  # the flow returns a state, and Prefect what is in it
         released = str(result["released"])
     verified = verify_released(released)
