@@ -315,7 +315,7 @@ def assess(
     ----------
     labels, gold
         A DataFrame, a path (CSV, gzipped CSV, Parquet), or a SQLAlchemy URL with a table,
-        ``"sqlite:///file.db::labels"``.
+        ``"sqlite:///file.db::labels"``. Labels may be a Spark DataFrame, which is not collected.
     config
         Columns, method and policy.
     learner

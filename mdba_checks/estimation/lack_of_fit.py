@@ -42,9 +42,7 @@ def measure_lack_of_fit(data: Data, f: FloatArray, gold_g: FloatArray) -> LackOf
     """Return what is left in the residuals of both models, in every group."""
     labels, gold = data.labels, data.gold
     found = []
-    for code in range(len(data.groups)):
-        rows = np.flatnonzero(labels.group == code)
-        rows = rows[:: max(1, -(-len(rows) // _MOST_ROWS))]
+    for code, rows in enumerate(rows_compared(data)):
         mine = np.flatnonzero(gold.group == code)
         if len(rows) < _LEAST_ITEMS or len(mine) < _LEAST_ITEMS:
             found.append((np.nan,) * 4)
@@ -58,6 +56,12 @@ def measure_lack_of_fit(data: Data, f: FloatArray, gold_g: FloatArray) -> LackOf
         found.append((size_f, size_g, p_f, p_g))
     size_f, size_g, p_f, p_g = np.array(found, dtype=float).T
     return LackOfFit(size_f, size_g, p_f, p_g)
+
+
+def rows_compared(data: Data) -> list[IntArray]:
+    """Return the label rows that are looked at, for every group."""
+    every = [np.flatnonzero(data.labels.group == code) for code in range(len(data.groups))]
+    return [rows[:: max(1, -(-len(rows) // _MOST_ROWS))] for rows in every]
 
 
 class _Directions:

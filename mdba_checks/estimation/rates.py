@@ -47,7 +47,8 @@ from mdba_checks.estimation.labelers import (
     fit_pool,
     scramble,
 )
-from mdba_checks.estimation.lack_of_fit import LackOfFit, measure_lack_of_fit
+from mdba_checks.estimation.lack_of_fit import LackOfFit, measure_lack_of_fit, rows_compared
+from mdba_checks.estimation.remote import estimate_elsewhere, refuse_inferring
 from mdba_checks.estimation.right_answers import Described, GoldAnswers, fit_correctness
 from mdba_checks.metrics import METRICS, Metric, MetricName
 from mdba_checks.tables import Data, FloatArray, IntArray
@@ -100,6 +101,9 @@ def estimate_rates(
     and work is spread over folds and buckets.
     """
     run = _Run(data, jobs, seed, progress or _silent)
+    if data.remote is not None:
+        refuse_inferring(estimators)
+        _fetch_sample(data, seed)
     with threadpool_limits(limits=1, user_api="blas"):
         shared = None
         if any(each.needs_models for each in estimators):
@@ -116,18 +120,41 @@ def estimate_rates(
             is_crowd(data),
             shared.models if shared else None,
         )
-        buckets = _buckets(data, shared, inferred)
-        parts: list[Estimation] = []
-        done, total = 0, len(data.labelers)
-        run.tell("labelers", 0, total)
-        for part in (engine or LocalEngine(jobs)).map(estimate_bucket, common, buckets):
-            parts.append(part)
-            done += len(part.n_labels)
-            run.tell("labelers", done, total)
+        tell = _Count(len(data.labelers), run.tell)
+        if data.remote is not None:
+            fold = shared.fold if shared else None
+            parts = estimate_elsewhere(data, common, fold, _row_ranges(data), tell.add)
+        else:
+            parts = []
+            buckets = _buckets(data, shared, inferred)
+            for part in (engine or LocalEngine(jobs)).map(estimate_bucket, common, buckets):
+                parts.append(part)
+                tell.add(len(part.n_labels))
         estimation = joined(parts)
         return (
             _with_hidden(estimation, data, METRICS[metric], shared.models) if shared else estimation
         )
+
+
+class _Count:
+    """Tells how many labelers are done."""
+
+    def __init__(self, total: int, tell: Progress) -> None:
+        self.done, self.total, self.tell = 0, total, tell
+        self.add(0)
+
+    def add(self, labelers: int) -> None:
+        self.done += labelers
+        self.tell("labelers", self.done, self.total)
+
+
+def _fetch_sample(data: Data, seed: int) -> None:
+    """Fetch the rows that pooled models and checks look at, all at once."""
+    if data.remote is None:
+        return
+    chosen = pool_sample(data, seed)
+    pool = np.arange(len(data.labels)) if chosen is None else chosen
+    data.remote.keep(np.concatenate([pool, *rows_compared(data)]))
 
 
 def _with_hidden(estimation: Estimation, data: Data, metric: Metric, models: Models) -> Estimation:

@@ -5,7 +5,7 @@ it; `verify` compares the two, and `rerun` makes the check again from its record
 decided by `decide_release`, whoever asks.
 """
 
-from mdba_checks.outputs.annotate import ADDED_COLUMNS, annotate, refuse_annotated
+from mdba_checks.outputs.annotate import ADDED_COLUMNS, annotate, refuse_annotated, rows_of_biased
 from mdba_checks.outputs.copied_rows import ArrowRows, column_names, format_of
 from mdba_checks.outputs.files import check_target, make_folder, whole_file, write_whole
 from mdba_checks.outputs.gold_sheets import (
@@ -69,6 +69,7 @@ __all__ = [
     "removed_path",
     "rerun",
     "row_arrays",
+    "rows_of_biased",
     "sheet_format",
     "sidecar_path",
     "supersede",

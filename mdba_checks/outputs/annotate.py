@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -20,9 +20,10 @@ import pyarrow as pa
 from mdba_checks.assessment import Assessment
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
-from mdba_checks.findings import INCONCLUSIVE, SEVERITY
+from mdba_checks.findings import BIASED, INCONCLUSIVE, SEVERITY
 from mdba_checks.outputs.copied_rows import arrow_rows
 from mdba_checks.tables import (
+    BoolArray,
     FloatArray,
     IntArray,
     Source,
@@ -129,6 +130,42 @@ def findings_by_row(table: pa.Table, assessment: Assessment) -> pd.DataFrame:
     found["mdba_finding"] = np.where(dropped, INCONCLUSIVE, cells.spread(finding, INCONCLUSIVE))
     found["mdba_p_positive"] = _p_positive(assessment, cells)
     return pd.DataFrame(found, columns=list(ADDED_COLUMNS))
+
+
+def rows_of_biased(
+    labels: Source, assessment: Assessment, about: Literal["labeler", "cohort"] = "labeler"
+) -> BoolArray:
+    """Return which rows come from a labeler, or a cohort, that is biased; in the rows' own order.
+
+    Parameters
+    ----------
+    labels
+        The labels that were assessed.
+    assessment
+        What `assess` returned for them.
+    about
+        Whose findings count.
+
+    Examples
+    --------
+    >>> from mdba_checks import CheckConfig, assess
+    >>> from mdba_checks.simulation import simulate
+    >>> made = simulate(n_items=3000, n_labelers=2, tprs=[0.5, 0.94], seed=1)
+    >>> assessment = assess(made.labels, made.gold, CheckConfig(reference="men"))
+    >>> made.labels[rows_of_biased(made.labels, assessment)]["labeler"].unique().tolist()
+    ['L1']
+    """
+    assessed = read_assessed(labels, assessment)
+    rows = assessment.gaps if about == "labeler" else assessment.cohorts
+    column = getattr(assessment.config.columns, about)
+    if rows is None or column is None:
+        return np.zeros(len(assessed.place), dtype=bool)
+    biased = set(rows.loc[rows["finding"] == BIASED, about])
+    known = dict.fromkeys(biased, 0)
+    if about == "labeler" and assessment.pseudonyms is not None:
+        known = {name: 0 for name, alias in assessment.pseudonyms.items() if alias in biased}
+    inside: BoolArray = _places(assessed.table.column(column), known) >= 0
+    return inside[assessed.place]
 
 
 @dataclass(frozen=True)

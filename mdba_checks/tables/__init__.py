@@ -13,6 +13,7 @@ from mdba_checks.tables.kinds import Kind, kind_of
 from mdba_checks.tables.loading import Data, GoldRows, LabelRows, load
 from mdba_checks.tables.matrix import Matrix
 from mdba_checks.tables.origin import Origin
+from mdba_checks.tables.partitions import LocalPartitions, Remote, RemoteMatrix, RemoteRows
 from mdba_checks.tables.pseudonyms import KEY_VARIABLE, pseudonym, read_key, under_pseudonyms
 from mdba_checks.tables.roles import GOLD_ROUND, GOLD_WEIGHT, text_columns
 from mdba_checks.tables.sources import (
@@ -45,8 +46,12 @@ __all__ = [
     "IntArray",
     "Kind",
     "LabelRows",
+    "LocalPartitions",
     "Matrix",
     "Origin",
+    "Remote",
+    "RemoteMatrix",
+    "RemoteRows",
     "Source",
     "TextModel",
     "Wishes",

@@ -73,9 +73,18 @@ def _are_dates(name: str, column: pa.ChunkedArray) -> bool | None:
     if held is Kind.TEXT:
         spread = np.arange(0, len(column), -(-len(column) // _ENOUGH_ROWS))
         return _texts_are_dates(as_names(column.take(pa.array(spread))))
-    if held is not Kind.NUMBER or pa.types.is_boolean(kind) or not _NAME_OF_A_TIME.search(name):
+    if held is not Kind.NUMBER:
         return False
-    values = numbers(column.cast(kind))
+    return numbers_as_dates(name, column.cast(kind))
+
+
+def numbers_as_dates(name: str, column: pa.ChunkedArray) -> bool | None:
+    """Return whether numbers are points in time, by their name and values; None without values."""
+    if kind_of(column.type) is Kind.TIME:
+        return not pa.types.is_duration(column.type)
+    if pa.types.is_boolean(column.type) or not _NAME_OF_A_TIME.search(name):
+        return False
+    values = numbers(column)
     values = values[~np.isnan(values)]
     return _numbers_are_dates(values) if len(values) else None
 

@@ -46,7 +46,7 @@ LONG_TEXT = 60
 FEW_ROWS = 20
 
 # What exports of a table's index are called.
-_INDEX_NAME = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
+INDEX_NAME = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 
 
 @dataclass(frozen=True)
@@ -83,11 +83,11 @@ def choose_features(
     held.
     """
     named = config.features is not None
-    texts = _named(labels, gold, roles, config.columns.text, "columns.text")
+    texts = named_columns(labels, gold, roles, config.columns.text, "columns.text")
     names = (
-        _named(labels, gold, roles, config.features or (), "features")
+        named_columns(labels, gold, roles, config.features or (), "features")
         if named
-        else _shared(labels, gold, roles)
+        else shared_columns(labels, gold, roles)
     )
     names = sorted({*names, *texts})
     wide = families((labels, gold), (name for name in names if name not in texts))
@@ -179,7 +179,7 @@ class _Reader:
         """Return how numbers in text are written; None for other texts."""
         others = (
             (self.labels.column(each), self.gold.column(each))
-            for each in _shared(self.labels, self.gold, {name})
+            for each in shared_columns(self.labels, self.gold, {name})
         )
         return chosen_writing(columns, others)
 
@@ -200,11 +200,12 @@ class _Reader:
                 )
 
 
-def _shared(labels: Table, gold: Table, roles: set[str]) -> list[str]:
+def shared_columns(labels: Table, gold: Table, roles: set[str]) -> list[str]:
+    """Return the columns that both tables have and that have no role."""
     return sorted((set(labels.column_names) & set(gold.column_names)) - roles)
 
 
-def _named(
+def named_columns(
     labels: Table, gold: Table, roles: set[str], names: Sequence[str], key: str
 ) -> Sequence[str]:
     """Return the names; refuse those that have a role or that a table does not have."""
@@ -222,7 +223,7 @@ def _feature(
     name: str, labels: pa.ChunkedArray, gold: pa.ChunkedArray, messages: list[str]
 ) -> Feature | None:
     """Return a column as a feature, None if it holds nothing; raise if it is not usable."""
-    if _INDEX_NAME.fullmatch(name):
+    if INDEX_NAME.fullmatch(name):
         raise UnusableError("is an exported row index")
     columns = (labels, gold)
     kinds = [Kind.MISSING if all_missing(column) else kind_of(column.type) for column in columns]

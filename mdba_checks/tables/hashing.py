@@ -99,6 +99,35 @@ def row_fingerprints(columns: Iterable[FloatArray | IntArray], rows: int) -> Int
     return state
 
 
+def part_fingerprints(rows: pa.Table) -> IntArray:
+    """Return one 64-bit number per row of a part of a table; columns in any order.
+
+    Unlike in `content`, what stands for a value depends on nothing but the value and the type of
+    its column, so that it does not matter how a table is cut into parts.
+    """
+    cells: list[IntArray] = []
+    for name in sorted(rows.column_names):
+        column = rows.column(name)
+        kind = kind_of(column.type)
+        if not len(column) or kind is Kind.MISSING:
+            continue
+        if kind is Kind.TEXT:
+            cells += _distinct_values(column)
+        elif kind in (Kind.NUMBER, Kind.TIME):
+            cells.append((numbers(column) + 0.0).view(np.uint64))
+        else:
+            cells += _halves((_digest(_canonical(v)) for v in column.to_pylist()), len(column))
+    return row_fingerprints(cells, rows.num_rows)
+
+
+def mixed_in(state: IntArray, column: IntArray) -> IntArray:
+    """Return fingerprints of rows with one more column of whole numbers."""
+    found = state ^ column.astype(np.int64).view(np.uint64)
+    found *= _MULTIPLIER
+    found ^= found >> _SHIFT
+    return found
+
+
 def combined(fingerprints: IntArray, owner: IntArray, n_owners: int) -> IntArray:
     """Return one number per owner of rows that depends on which rows they own, in any order."""
     found = np.zeros(n_owners, dtype=np.uint64)

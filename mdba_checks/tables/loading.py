@@ -16,6 +16,7 @@ from mdba_checks.tables.encoding import Encoding, encode
 from mdba_checks.tables.features import choose_features
 from mdba_checks.tables.hashing import combined, content, row_fingerprints
 from mdba_checks.tables.matrix import Matrix
+from mdba_checks.tables.partitions import Remote, load_parts, parts_of
 from mdba_checks.tables.reduction import Answers
 from mdba_checks.tables.roles import (
     Roles,
@@ -147,6 +148,9 @@ class Data:
         Whether a cluster column tells which items of gold are alike.
     rounds
         In how many rounds gold was judged, and how many were planned; None without rounds.
+    remote
+        Where features of labels are, if not here: then `trees` and `linear` of the labels fetch
+        what is asked for.
     """
 
     labels: LabelRows
@@ -168,6 +172,7 @@ class Data:
     has_clusters: bool = False
     cohorts: tuple[str, ...] = ()
     rounds: tuple[int, int] | None = None
+    remote: Remote | None = None
 
 
 def load(
@@ -205,6 +210,9 @@ def load(
     >>> data.labelers, data.groups, data.features, data.labels.trees.shape
     (('ann', 'bob'), ('m', 'w'), ('age',), (3, 2))
     """
+    parts = parts_of(labels)
+    if parts is not None:
+        return load_parts(parts, gold, config)
     if text_model is None and config.text_model is not None:
         text_model = open_text_model(config.text_model)
     names = text_columns(config)
@@ -216,13 +224,13 @@ def load(
     held = [content(table) for table in tables]
     roles = find_roles(tables[0], tables[1], config)
     columns = roles.columns
-    kept, dropped = _drop_incomplete(tables, roles, config)
+    kept, dropped = drop_incomplete(tables, roles, config)
     messages += dropped
     weight = weights(tables[1], columns.gold_weight)[kept[1]]
     n_label_rows = tables[0].num_rows
     rounds = rounds_of(tables[1])
     n_dropped = sum(table.num_rows - len(rows) for table, rows in zip(tables, kept, strict=True))
-    tables = [_taken(table, rows) for table, rows in zip(tables, kept, strict=True)]
+    tables = [taken(table, rows) for table, rows in zip(tables, kept, strict=True)]
 
     labeler_names, (labeler,) = unify(_names(tables[0], columns.labeler))
     labelers = labeler_names.to_pylist()
@@ -235,7 +243,7 @@ def load(
     check_gold(correct, config)
     for column, who in ((columns.labeler, labelers), (columns.group, groups)):
         messages += remarks(column, who, hide=config.pseudonymize)
-    items = _items(tables, roles, messages)
+    items = item_codes(tables, roles, messages)
     chosen = choose_features(
         tables[0], tables[1], roles.names, config, Answers(decision, group[0]), keep, text_model
     )
@@ -247,8 +255,8 @@ def load(
         roles,
         hide=config.pseudonymize,
     )
-    families = _cluster_columns(tables, roles)
-    cohort, cohorts = _cohorts(tables[0], columns.cohort)
+    families = cluster_columns(tables, roles)
+    cohort, cohorts = cohorts_of(tables[0], columns.cohort)
     tables.clear()  # all that is needed is in arrays now, and the tables are large
     pa.default_memory_pool().release_unused()
 
@@ -264,7 +272,7 @@ def load(
     chosen.identity.clear()
     encoded = encode(chosen.features, (group[0], group[1]), orders, keep)
     messages += encoded.messages
-    item = _numbered(items, orders)
+    item = numbered(items, orders)
     cluster = item
     if columns.cluster is not None:
         ordered = [
@@ -317,9 +325,10 @@ def load(
     )
 
 
-def _drop_incomplete(
+def drop_incomplete(
     tables: list[Table], roles: Roles, config: CheckConfig
 ) -> tuple[list[IntArray], list[str]]:
+    """Return the rows of both tables that have what they need, and what was dropped."""
     kept, messages = [], []
     for table, where, names in zip(
         tables, ("labels", "gold"), (roles.in_labels, roles.in_gold), strict=True
@@ -330,7 +339,8 @@ def _drop_incomplete(
     return kept, messages
 
 
-def _taken(table: Table, rows: IntArray) -> Table:
+def taken(table: Table, rows: IntArray) -> Table:
+    """Return some rows of a table."""
     return table if len(rows) == table.num_rows else table.take(pa.array(rows))
 
 
@@ -339,7 +349,7 @@ def _names(table: Table, name: str) -> pa.DictionaryArray:
     return as_names(table.column(name))
 
 
-def _cohorts(labels: Table, name: str | None) -> tuple[IntArray, tuple[str, ...]]:
+def cohorts_of(labels: Table, name: str | None) -> tuple[IntArray, tuple[str, ...]]:
     """Return the cohorts of the rows and their names; rows without one are a cohort too."""
     if name is None:
         return np.zeros(labels.num_rows, dtype=np.int32), ()
@@ -350,12 +360,13 @@ def _cohorts(labels: Table, name: str | None) -> tuple[IntArray, tuple[str, ...]
     return np.where(codes < 0, len(cohorts) - 1, codes).astype(np.int32), cohorts
 
 
-def _cluster_columns(tables: list[Table], roles: Roles) -> list[pa.ChunkedArray | None]:
+def cluster_columns(tables: list[Table], roles: Roles) -> list[pa.ChunkedArray | None]:
+    """Return the families of items in both tables; None where a table does not say."""
     named = (roles.cluster, roles.columns.cluster)
     return [table.column(name) if name else None for table, name in zip(tables, named, strict=True)]
 
 
-def _items(tables: list[Table], roles: Roles, messages: list[str]) -> list[IntArray]:
+def item_codes(tables: list[Table], roles: Roles, messages: list[str]) -> list[IntArray]:
     """Return item codes in row order, shared by the tables; -1 where there is no item."""
     codes: list[IntArray] = [np.full(table.num_rows, -1, dtype=np.int64) for table in tables]
     known = [(0, roles.item, "labels"), (1, roles.gold_item, "gold")]
@@ -374,7 +385,7 @@ def _items(tables: list[Table], roles: Roles, messages: list[str]) -> list[IntAr
     return codes
 
 
-def _numbered(items: list[IntArray], orders: tuple[IntArray, IntArray]) -> list[IntArray]:
+def numbered(items: list[IntArray], orders: tuple[IntArray, IntArray]) -> list[IntArray]:
     """Put item codes in order; rows without an item get numbers of their own behind the others."""
     free = max(int(codes.max(initial=-1)) for codes in items) + 1
     numbered = []

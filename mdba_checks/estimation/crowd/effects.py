@@ -168,7 +168,7 @@ def _first_prior() -> Prior:
 
 def _normal_nodes(n: int) -> FloatArray:
     """Return points spread like a normal, with their mirror images, (nodes, effects)."""
-    uniform = qmc.Sobol(SIZE, rng=np.random.default_rng(7)).random(n // 2)
+    uniform = qmc.Sobol(SIZE, seed=np.random.default_rng(7)).random(n // 2)
     half = norm.ppf(np.clip(uniform, 1e-6, 1 - 1e-6))
     z = np.concatenate([half, -half])
     root = np.linalg.cholesky(z.T @ z / len(z))

@@ -8,6 +8,7 @@ from mdba_checks.tables.sources.parquet_files import LargeParquet
 from mdba_checks.tables.sources.reading import (
     SUFFIXES,
     Source,
+    dates_in_text,
     open_table,
     read_source,
     read_table,
@@ -19,6 +20,7 @@ __all__ = [
     "SUFFIXES",
     "LargeParquet",
     "Source",
+    "dates_in_text",
     "first_line",
     "is_database",
     "json_records",

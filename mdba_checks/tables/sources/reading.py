@@ -123,7 +123,7 @@ def _understood(
     """Return a column as it is meant: names as names, dates as dates."""
     column = _without_views(column)
     if name not in text_columns:
-        return _dates_in_text(column)
+        return dates_in_text(column)
     if kind_of(column.type) is Kind.OTHER:
         raise InputError(
             f"column {name!r} of {source_name(source)} holds {column.type}: text or numbers "
@@ -221,7 +221,7 @@ def _without_views(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(pa.large_string()) if pa.types.is_string_view(column.type) else column
 
 
-def _dates_in_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def dates_in_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Turn text that is ISO dates or times throughout into points in time.
 
     The CSV reader does so by itself; without this, the same table would mean something else in

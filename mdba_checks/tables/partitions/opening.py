@@ -1,0 +1,37 @@
+"""Which labels stay in parts, and where to go on with them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mdba_checks.config import CheckConfig
+from mdba_checks.tables.partitions.partitioned import LocalPartitions, Partitions
+from mdba_checks.tables.sources import Source
+
+if TYPE_CHECKING:
+    from mdba_checks.tables.loading import Data
+
+
+def parts_of(labels: object) -> Partitions | None:
+    """Return the parts of labels that stay where they are; None for tables that are read.
+
+    Examples
+    --------
+    >>> parts_of("labels.csv") is None
+    True
+    """
+    if isinstance(labels, LocalPartitions):
+        return labels
+    if hasattr(labels, "mapInArrow"):  # a Spark DataFrame, of whatever kind
+        from mdba_checks.tables.partitions.spark import SparkPartitions
+
+        return SparkPartitions(labels)
+    return None
+
+
+def load_parts(parts: Partitions, gold: Source, config: CheckConfig) -> Data:
+    """Validate and encode labels that stay in parts, and gold; see `load`."""
+    # Later, as that module goes on from where `tables.loading` does.
+    from mdba_checks.tables.partitions.loading import load_parts as load
+
+    return load(parts, gold, config)
