@@ -220,7 +220,8 @@ class Assessment:
         """Return intervals that hold for all labelers at once, with the configured confidence.
 
         They are wider than those in `gaps`; the gold items shared by all labelers are accounted
-        for, so they are narrower than Bonferroni's.
+        for, so they are narrower than Bonferroni's. Nothing is drawn before this is called; an
+        assessment from a cache holds too little for it.
         """
         low, high = self._numbers.interval(self.confidence, joint=True)
         ends = {"ci_low": low.ravel(), "ci_high": high.ravel()}
@@ -429,11 +430,10 @@ def _assessment(
         data.gold.cluster,
         wanted,
         order=np.argsort(data.labeler_mark, kind="stable"),
-        confidence=config.confidence,
         seed=config.seed,
     )
     everybody = np.zeros(len(data.labels), dtype=np.int64)
-    overall = take_together(estimation.overall, (WHOLE,), everybody, data, measures, config)
+    overall = take_together(estimation.overall, (WHOLE,), everybody, data, measures)
     crowds = None
     if overall is not None:
         crowds = find_crowds(data, estimation, wanted, overall.numbers, config)
@@ -463,9 +463,7 @@ def _assessment(
         with_crowds(numbers, crowds, config.confidence),
         measures,
         overall,
-        take_together(
-            estimation.by_cohort, data.cohorts, data.labels.cohort, data, measures, config
-        ),
+        take_together(estimation.by_cohort, data.cohorts, data.labels.cohort, data, measures),
         crowds,
         rounds=data.rounds,
     )

@@ -79,8 +79,8 @@ def clear_of_others(
     One labeler lies beyond 0.1, nine have no gap. Holm's would give ten times 0.023.
 
     >>> gap, error = np.array([0.14, *[0.0] * 9]), np.full(10, 0.02)
-    >>> clear_of_others(gap, error, 0.1, level=0.1)[0].round(3)
-    0.025
+    >>> round(float(clear_of_others(gap, error, 0.1, level=0.1)[0]), 3)
+    0.026
     """
     gap, std_error = np.asarray(gap, dtype=float), np.asarray(std_error, dtype=float)
     adjusted = np.full(len(gap), np.nan)

@@ -7,7 +7,7 @@ statements need its influence item by item.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,14 @@ from scipy.sparse import csr_array
 from scipy.stats import norm
 from scipy.stats import t as student
 
+from mdba_checks.errors import InputError
 from mdba_checks.estimation import Path, Rates
+from mdba_checks.findings.joint import AT_ONCE, JointErrors, on_gap
 from mdba_checks.tables import FloatArray, IntArray
 
-_JOINT_DRAWS = 1000
 _LEAST_FREEDOM, _MOST_FREEDOM = 4.0, 1e6
-# Labelers at a time: times gold items and draws, this many are in memory at once.
-_AT_ONCE = 256
+# Marks a field that stays out when an assessment is cached.
+NOT_CACHED = {"cached": False}
 
 
 @dataclass(frozen=True)
@@ -51,15 +52,16 @@ class Gaps:
     # (labelers, contrasts, 2): the smallest and largest gap if labelers know more and more, in
     # every group as much as is possible there
     apart: FloatArray | None
-    joint_quantile: float  # of the largest standardised error over all gaps
     # (labelers, contrasts, 2): where intervals end that do not follow from the standard error
     ends: FloatArray | None = None
+    # For statements about all gaps at once; as large as labelers × gold, so it is not cached.
+    joint_errors: JointErrors | None = field(default=None, repr=False, metadata=NOT_CACHED)
 
     def interval(self, confidence: float, *, joint: bool = False) -> tuple[FloatArray, FloatArray]:
         """Return lower and upper ends, each gap on its own or all of them together."""
         quantile = student.ppf((1 + confidence) / 2, self.freedom)
         if joint:  # stretched as much as the quantiles of single gaps are
-            quantile = quantile / norm.ppf((1 + confidence) / 2) * self.joint_quantile
+            quantile = quantile / norm.ppf((1 + confidence) / 2) * self.joint_quantile(confidence)
         low = np.clip(self.gap - quantile * self.std_error, -1, 1)
         high = np.clip(self.gap + quantile * self.std_error, -1, 1)
         if self.ends is None or joint:
@@ -69,6 +71,15 @@ class Gaps:
             np.where(given[..., 0], self.ends[..., 0], low),
             np.where(given[..., 1], self.ends[..., 1], high),
         )
+
+    def joint_quantile(self, confidence: float) -> float:
+        """Return how many standard errors hold all gaps at once; drawn when first asked for."""
+        if self.joint_errors is None:
+            raise InputError(
+                "joint intervals need the influence of every gold item, which a cached assessment "
+                "does not hold: call assess() on the tables"
+            )
+        return self.joint_errors.quantile(confidence)
 
     def rate_interval(self, confidence: float) -> tuple[FloatArray, FloatArray]:
         """Return lower and upper ends for the rates in the groups compared."""
@@ -103,34 +114,36 @@ def compare(
     wanted: list[Contrast],
     *,
     order: IntArray | None = None,
-    confidence: float = 0.9,
     seed: int = 0,
 ) -> Gaps:
     """Return the gap of every labeler under every contrast.
 
-    Chance is drawn for one labeler after the other, in `order`, by default that of `rates`.
+    Chance, for statements about all gaps at once, is drawn for one labeler after the other, in
+    `order`, by default that of `rates`.
     """
     order = np.arange(len(rates.rate)) if order is None else order
     clusters, group_of_cluster = _clusters(gold_item, gold_group)
-    draws = np.random.default_rng([seed, 1]).standard_normal((clusters.shape[1], _JOINT_DRAWS))
-    own_draws = np.random.default_rng([seed, 2])
-    worst = np.zeros(_JOINT_DRAWS)
     found: list[dict[str, FloatArray]] = []
     for contrast in wanted:
         parts = []
-        for begin in range(0, len(order), _AT_ONCE):
-            some = rates.take(order[begin : begin + _AT_ONCE])
-            part, influence = _compared(some, contrast, gold_group, clusters, group_of_cluster)
-            parts.append(part)
-            own, error = part["own_variance"], part["std_error"]
-            worst = np.maximum(worst, _largest_error(influence, own, error, draws, own_draws))
+        for begin in range(0, len(order), AT_ONCE):
+            some = rates.take(order[begin : begin + AT_ONCE])
+            parts.append(_compared(some, contrast, gold_group, clusters, group_of_cluster))
         found.append({name: np.concatenate([each[name] for each in parts]) for name in parts[0]})
-    # Drawn, so for a single gap it may fall a little short of what that gap needs alone.
-    quantile = max(float(np.quantile(worst, confidence)), float(norm.ppf((1 + confidence) / 2)))
     back = np.argsort(order)
     arrays = {name: np.stack([each[name][back] for each in found], axis=1) for name in found[0]}
     path, path_error, apart = (arrays.pop(name, None) for name in ("path", "path_error", "apart"))
-    return Gaps(**arrays, path=path, path_error=path_error, apart=apart, joint_quantile=quantile)
+    joint_errors = JointErrors(
+        gold_influence=rates.gold_influence,
+        sides=tuple(sides_of(each, rates.mass, rates.rate.shape[1]) for each in wanted),
+        gold_group=gold_group,
+        clusters=clusters,
+        own_variance=arrays["own_variance"],
+        std_error=arrays["std_error"],
+        order=order,
+        seed=seed,
+    )
+    return Gaps(**arrays, path=path, path_error=path_error, apart=apart, joint_errors=joint_errors)
 
 
 def _compared(
@@ -139,13 +152,11 @@ def _compared(
     gold_group: IntArray,
     clusters: Any,
     group_of_cluster: IntArray,
-) -> tuple[dict[str, FloatArray], FloatArray]:
-    """Return the arrays of `Gaps` under one contrast, and the influence of every gold item."""
+) -> dict[str, FloatArray]:
+    """Return the arrays of `Gaps` under one contrast."""
     n_groups = rates.rate.shape[1]
     sides = sides_of(contrast, rates.mass, n_groups)
-    side_of_gold = sides[:, gold_group]
-    # A group without labels has no influence, and with weight zero none is asked for.
-    influence = np.where(side_of_gold == 0, 0.0, rates.gold_influence * side_of_gold) @ clusters
+    influence = on_gap(rates.gold_influence, sides, gold_group, clusters)
     used = np.where(sides == 0, 0.0, rates.rate)
     own = (sides**2 * np.where(sides == 0, 0.0, rates.own_variance)).sum(axis=1)
     rest = (sides**2 * np.where(sides == 0, 0.0, rates.model_variance)).sum(axis=1)
@@ -174,7 +185,7 @@ def _compared(
     if rates.path is not None:
         arrays["path"], arrays["path_error"] = _path(rates.path, sides)
         arrays["apart"] = _apart(rates.path, sides)
-    return arrays, influence
+    return arrays
 
 
 def _plain_rates(rates: Rates) -> FloatArray:
@@ -262,21 +273,6 @@ def sides_of(contrast: Contrast, mass: FloatArray, n_groups: int) -> FloatArray:
             against = others / others.sum(axis=1, keepdims=True)
     sides: FloatArray = (codes == contrast.group).astype(float) - against
     return sides
-
-
-def _largest_error(
-    influence: FloatArray,
-    own: FloatArray,
-    error: FloatArray,
-    draws: FloatArray,
-    own_draws: np.random.Generator,
-) -> FloatArray:
-    """Return the largest standardised error over labelers, one per draw of a shared gold."""
-    usable = np.flatnonzero(np.isfinite(error) & (error > 0))
-    noise = own_draws.standard_normal((len(usable), draws.shape[1]))
-    total = influence[usable] @ draws + np.sqrt(own[usable])[:, None] * noise
-    worst: FloatArray = np.abs(total / error[usable][:, None]).max(axis=0, initial=0.0)
-    return worst
 
 
 def p_values(

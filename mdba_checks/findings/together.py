@@ -36,7 +36,6 @@ def take_together(
     cohort: IntArray,
     data: Data,
     measures: Measures,
-    config: CheckConfig,
 ) -> Together | None:
     """Return what is known about cohorts, or about all labels as one cohort."""
     if rates is None or not measures.estimator.is_doubly_robust:
@@ -49,7 +48,5 @@ def take_together(
         data.gold.group,
         data.gold.cluster,
         list(measures.contrasts),
-        confidence=config.confidence,
-        seed=config.seed,
     )
     return Together(names, numbers, of_cohorts(measures, names, member, rates))

@@ -1,9 +1,9 @@
 """An assessment as plain values, for caches: written as JSON, read back the same to the last digit.
 
 The types that `Assessment` declares say how to put the values together again, so nothing has to be
-unpickled. Three things stay out: what is known of every single row, which is as long as the data
-and goes into a file of its own; the names behind pseudonyms; and where the tables were, because the
-same content may come from elsewhere the next time.
+unpickled. Fields that say so in their metadata stay out, and three things more: what is known of
+every single row, which is as long as the data and goes into a file of its own; the names behind
+pseudonyms; and where the tables were, because the same content may come from elsewhere next time.
 """
 
 from __future__ import annotations
@@ -56,7 +56,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if is_dataclass(value):
-        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+        return {
+            each.name: _plain(getattr(value, each.name))
+            for each in fields(value)
+            if each.metadata.get("cached", True)
+        }
     if isinstance(value, pd.DataFrame):
         return {
             "columns": [str(name) for name in value.columns],
@@ -97,9 +101,8 @@ def _restored(hint: Any, value: Any) -> Any:
         return hint.model_validate(value)
     if isinstance(hint, type) and is_dataclass(hint):
         hints = get_type_hints(hint)
-        return hint(
-            **{each.name: _restored(hints[each.name], value[each.name]) for each in fields(hint)}
-        )
+        cached = [each.name for each in fields(hint) if each.metadata.get("cached", True)]
+        return hint(**{name: _restored(hints[name], value[name]) for name in cached})
     if origin is tuple:
         kinds = [inside[0]] * len(value) if inside[-1] is ... else inside
         return tuple(_restored(kind, each) for kind, each in zip(kinds, value, strict=True))

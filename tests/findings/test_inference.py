@@ -221,9 +221,9 @@ def test_one_heavy_item_leaves_few_degrees_of_freedom_and_own_rows_add_many():
 def test_labelers_who_share_no_gold_need_the_quantile_of_independent_errors():
     rates = make_rates(np.random.default_rng(11), 20, 2, 40)
     alone = replace(rates, gold_influence=np.zeros((20, 40)))
-    gaps = gaps_of(alone, np.arange(40) % 2, [Contrast(0, 1)], confidence=0.9)
+    gaps = gaps_of(alone, np.arange(40) % 2, [Contrast(0, 1)])
     sidak = norm.ppf((1 + 0.9 ** (1 / 20)) / 2)
-    assert gaps.joint_quantile == pytest.approx(sidak, abs=0.12)
+    assert gaps.joint_quantile(0.9) == pytest.approx(sidak, abs=0.12)
 
 
 def test_labelers_who_share_everything_need_no_more_than_one_does():
@@ -233,8 +233,8 @@ def test_labelers_who_share_everything_need_no_more_than_one_does():
         own_variance=np.full((20, 2), 1e-12),
         gold_influence=np.tile(rates.gold_influence[:1], (20, 1)),
     )
-    gaps = gaps_of(shared, np.arange(40) % 2, [Contrast(0, 1)], confidence=0.9)
-    assert gaps.joint_quantile == pytest.approx(Z90, abs=0.15)
+    gaps = gaps_of(shared, np.arange(40) % 2, [Contrast(0, 1)])
+    assert gaps.joint_quantile(0.9) == pytest.approx(Z90, abs=0.15)
 
 
 def test_joint_intervals_lie_between_single_ones_and_those_of_independent_errors():
@@ -244,9 +244,9 @@ def test_joint_intervals_lie_between_single_ones_and_those_of_independent_errors
         own_variance=np.full((20, 2), 2e-4),
         gold_influence=np.tile(rates.gold_influence[:1], (20, 1)),
     )
-    gaps = gaps_of(half, np.arange(40) % 2, [Contrast(0, 1)], confidence=0.9)
+    gaps = gaps_of(half, np.arange(40) % 2, [Contrast(0, 1)])
     sidak = norm.ppf((1 + 0.9 ** (1 / 20)) / 2)
-    assert Z90 + 0.1 < gaps.joint_quantile < sidak - 0.05
+    assert Z90 + 0.1 < gaps.joint_quantile(0.9) < sidak - 0.05
     single, joint = gaps.interval(0.9), gaps.interval(0.9, joint=True)
     assert (joint[0] <= single[0]).all()
     assert (joint[1] >= single[1]).all()
@@ -255,8 +255,17 @@ def test_joint_intervals_lie_between_single_ones_and_those_of_independent_errors
 def test_a_joint_interval_is_never_narrower_than_a_single_one():
     rates = make_rates(np.random.default_rng(14), 1, 2, 40)
     for seed in range(10):
-        gaps = gaps_of(rates, np.arange(40) % 2, [Contrast(0, 1)], confidence=0.9, seed=seed)
-        assert gaps.joint_quantile >= Z90
+        gaps = gaps_of(rates, np.arange(40) % 2, [Contrast(0, 1)], seed=seed)
+        assert gaps.joint_quantile(0.9) >= Z90
+
+
+def test_joint_intervals_can_be_asked_for_with_any_confidence():
+    rates = make_rates(np.random.default_rng(16), 20, 2, 40)
+    alone = replace(rates, gold_influence=np.zeros((20, 40)))
+    gaps = gaps_of(alone, np.arange(40) % 2, [Contrast(0, 1)])
+    for confidence in (0.5, 0.8, 0.9):
+        sidak = norm.ppf((1 + confidence ** (1 / 20)) / 2)
+        assert gaps.joint_quantile(confidence) == pytest.approx(sidak, abs=0.12)
 
 
 def test_joint_intervals_cover_all_labelers_at_once_as_often_as_they_say():
@@ -268,12 +277,11 @@ def test_joint_intervals_cover_all_labelers_at_once_as_often_as_they_say():
             estimator("mdba_dr").estimate(evidence),
             evidence.gold.group,
             [Contrast(1, 0)],
-            confidence=0.9,
         )
         found, total = evidence.cell_sum(right * evidence.decision), evidence.cell_sum(right)
         truth = (found / total)[:, 1] - (found / total)[:, 0]
         error = np.abs(gaps.gap[:, 0] - truth)[:, None]
-        joint += int((error <= gaps.joint_quantile * gaps.std_error).all())
+        joint += int((error <= gaps.joint_quantile(0.9) * gaps.std_error).all())
         single += int((error <= Z90 * gaps.std_error).all())
     assert joint / draws > 0.9 - 0.075  # three standard errors
     assert single / draws < joint / draws - 0.1

@@ -27,7 +27,6 @@ def made(gap: float, at_one: float, error: float = 0.02) -> Gaps:
         path=path,
         path_error=np.full((1, 1, 11), error),
         apart=None,
-        joint_quantile=1.645,
     )
 
 
