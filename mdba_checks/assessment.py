@@ -451,20 +451,22 @@ def _assessment(
         gold_hash=data.gold_hash,
     )
     return Assessment(
-        promised,
-        summary,
-        (*data.messages, *about_rounds(promised, data.rounds)),
-        _in_input_order(estimation.g, data),
-        _decisions(data),
-        data.labels_order,
-        _both_rates(estimation, data),
-        pseudonyms,
-        judged,
-        with_crowds(numbers, crowds, config.confidence),
-        measures,
-        overall,
-        take_together(estimation.by_cohort, data.cohorts, data.labels.cohort, data, measures),
-        crowds,
+        config=promised,
+        data=summary,
+        messages=(*data.messages, *about_rounds(promised, data.rounds)),
+        p_right=_in_input_order(estimation.g, data),
+        decision=_decisions(data),
+        row_order=data.labels_order,
+        rates=_both_rates(estimation, data),
+        pseudonyms=pseudonyms,
+        _table=judged,
+        _numbers=with_crowds(numbers, crowds, config.confidence),
+        _measures=measures,
+        _overall=overall,
+        _cohorts=take_together(
+            estimation.by_cohort, data.cohorts, data.labels.cohort, data, measures
+        ),
+        _crowds=crowds,
         rounds=data.rounds,
     )
 

@@ -112,7 +112,14 @@ def _of(model: type[BaseModel], prefix: str) -> Iterator[Setting]:
             continue
         kind, choices, optional = _shape(field.annotation)
         default = field.get_default(call_default_factory=True)
-        yield Setting(f"{prefix}{name}", kind, choices, optional, default, field.description or "")
+        yield Setting(
+            key=f"{prefix}{name}",
+            kind=kind,
+            choices=choices,
+            optional=optional,
+            default=default,
+            description=field.description or "",
+        )
 
 
 def _shape(annotation: Any) -> tuple[Kind, tuple[str, ...], bool]:

@@ -70,7 +70,12 @@ class Bucket:
     def rows(self) -> Rows:
         """Return the rows with their features as arrays."""
         return Rows(
-            self.labeler, self.group, self.decision, self.fold, self.linear[:], self.trees[:]
+            labeler=self.labeler,
+            group=self.group,
+            decision=self.decision,
+            fold=self.fold,
+            linear=self.linear[:],
+            trees=self.trees[:],
         )
 
 
@@ -166,15 +171,19 @@ def estimate_bucket(common: Common, bucket: Bucket) -> Estimation:
             rates[each.name] = each.estimate(asked).small()
     modelled = common.models is not None
     return Estimation(
-        rates,
-        evidence.n_labels.astype(np.int64),
-        evidence.cell_sum(evidence.decision).astype(np.int64),
-        evidence.g if modelled else None,
-        evidence.gold.g if modelled else None,
-        _fidelity(evidence) if modelled else None,
-        mdba_dr.estimate(for_metric(evidence, METRICS["tpr"])).without_gold() if modelled else None,
-        mdba_dr.estimate(for_metric(evidence, METRICS["fpr"])).without_gold() if modelled else None,
-        evidence.f if modelled else None,
+        rates=rates,
+        n_labels=evidence.n_labels.astype(np.int64),
+        n_positive=evidence.cell_sum(evidence.decision).astype(np.int64),
+        g=evidence.g if modelled else None,
+        gold_g=evidence.gold.g if modelled else None,
+        fidelity=_fidelity(evidence) if modelled else None,
+        tpr=mdba_dr.estimate(for_metric(evidence, METRICS["tpr"])).without_gold()
+        if modelled
+        else None,
+        fpr=mdba_dr.estimate(for_metric(evidence, METRICS["fpr"])).without_gold()
+        if modelled
+        else None,
+        f=evidence.f if modelled else None,
         cohorts=CohortSums.of(common, bucket, evidence) if modelled else None,
         scores=scores if common.keeps_scores else None,
         rate_by_c=_rate_by_c(common.estimators, asked),
@@ -209,7 +218,14 @@ def _evidence(common: Common, bucket: Bucket) -> tuple[Evidence, FloatArray | No
         item=bucket.item,
         f=f,
         g=g,
-        gold=GoldEvidence(gold.group, gold.correct, gold.item, gold.weight, gold_g, g_spread),
+        gold=GoldEvidence(
+            group=gold.group,
+            correct=gold.correct,
+            item=gold.item,
+            weight=gold.weight,
+            g=gold_g,
+            g_spread=g_spread,
+        ),
         f_gold=f_gold,
         f_spread=spread,
         direct=direct_pairs(bucket.item, gold.item) if models else None,
@@ -299,15 +315,15 @@ def joined(parts: list[Estimation]) -> Estimation:
     scores = [part.scores for part in parts if part.scores is not None]
     by_c = [part.rate_by_c for part in parts if part.rate_by_c is not None]
     return Estimation(
-        rates,
-        np.concatenate([part.n_labels for part in parts]),
-        np.concatenate([part.n_positive for part in parts]),
-        g,
-        first.gold_g,
-        fidelity,
-        tpr,
-        fpr,
-        np.concatenate(f) if f else None,
+        rates=rates,
+        n_labels=np.concatenate([part.n_labels for part in parts]),
+        n_positive=np.concatenate([part.n_positive for part in parts]),
+        g=g,
+        gold_g=first.gold_g,
+        fidelity=fidelity,
+        tpr=tpr,
+        fpr=fpr,
+        f=np.concatenate(f) if f else None,
         cohorts=_added([part.cohorts for part in parts]),
         scores=np.concatenate(scores) if scores else None,
         rate_by_c=np.concatenate(by_c) if by_c else None,

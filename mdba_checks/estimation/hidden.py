@@ -252,7 +252,15 @@ class _Group:
         if covariance is not None:
             return self._from_pairs(covariance)
         nothing = np.zeros_like(self.top)
-        return _Found("unknown", 0.0, np.nan, nothing, nothing, nothing, self.path(0.0))
+        return _Found(
+            source="unknown",
+            theta=0.0,
+            error=np.nan,
+            slope=nothing,
+            variance=nothing,
+            shift=nothing,
+            path=self.path(0.0),
+        )
 
     def path(self, start: float) -> Path:
         """Return the rates for every step, constant up to where theta is estimated to be."""
@@ -277,13 +285,13 @@ class _Group:
         theta = self._theta_of_slope(float(np.sqrt(np.mean(slope**2))))
         reach = np.nan_to_num(self.rate(bound) - self.rate(0.0))  # the rate is linear in the slope
         return _Found(
-            "pairs",
-            theta,
-            float(np.hypot(_OF_BOUND_ALIKE, _OF_BOUND_APART)) * bound,
-            slope,
-            (_OF_BOUND_APART * reach) ** 2,
-            _OF_BOUND_ALIKE * reach,
-            self.path(theta),
+            source="pairs",
+            theta=theta,
+            error=float(np.hypot(_OF_BOUND_ALIKE, _OF_BOUND_APART)) * bound,
+            slope=slope,
+            variance=(_OF_BOUND_APART * reach) ** 2,
+            shift=_OF_BOUND_ALIKE * reach,
+            path=self.path(theta),
         )
 
     def _from_direct(self) -> _Found | None:
@@ -313,13 +321,13 @@ class _Group:
         theta = self._theta_of_slope(size)
         error = theta * np.sqrt(mean_variance) / max(size, 1e-9)
         return _Found(
-            "direct",
-            theta,
-            float(error),
-            slope,
-            np.nan_to_num(lever**2 * variance),
-            np.zeros_like(slope),
-            self.path(theta),
+            source="direct",
+            theta=theta,
+            error=float(error),
+            slope=slope,
+            variance=np.nan_to_num(lever**2 * variance),
+            shift=np.zeros_like(slope),
+            path=self.path(theta),
         )
 
     def _between(self, each: FloatArray, mean: float, noise: float) -> float:

@@ -64,12 +64,12 @@ def describe_items(
     every = Items(items.group, items.linear, items.trees)
     chosen = np.flatnonzero(np.isin(labels.labeler, labelers))
     rows = Rows(
-        labels.labeler[chosen],
-        labels.group[chosen],
-        labels.decision[chosen],
-        pooled.fold[chosen],
-        labels.linear[chosen],
-        labels.trees[chosen],
+        labeler=labels.labeler[chosen],
+        group=labels.group[chosen],
+        decision=labels.decision[chosen],
+        fold=pooled.fold[chosen],
+        linear=labels.linear[chosen],
+        trees=labels.trees[chosen],
     )
     with threadpool_limits(limits=1, user_api="blas"):
         f = predict_items(rows, every, fold, pooled.pool, know(rows, pooled.pool))

@@ -112,13 +112,13 @@ def estimate_rates(
             each.name: each.infer(data, seed) for each in estimators if each.infer
         }
         common = Common(
-            data.gold,
-            len(data.groups),
-            max(len(data.cohorts), 1),
-            tuple(estimators),
-            METRICS[metric],
-            is_crowd(data),
-            shared.models if shared else None,
+            gold=data.gold,
+            n_groups=len(data.groups),
+            n_cohorts=max(len(data.cohorts), 1),
+            estimators=tuple(estimators),
+            metric=METRICS[metric],
+            keeps_scores=is_crowd(data),
+            models=shared.models if shared else None,
         )
         tell = _Count(len(data.labelers), run.tell)
         if data.remote is not None:
@@ -172,7 +172,14 @@ def _with_hidden(estimation: Estimation, data: Data, metric: Metric, models: Mod
         item=labels.item,
         f=estimation.f,
         g=estimation.g,
-        gold=GoldEvidence(gold.group, gold.correct, gold.item, gold.weight, g.on_gold, g.spread),
+        gold=GoldEvidence(
+            group=gold.group,
+            correct=gold.correct,
+            item=gold.item,
+            weight=gold.weight,
+            g=g.on_gold,
+            g_spread=g.spread,
+        ),
         f_gold=nothing,
         f_spread=nothing,
         direct=direct_pairs(labels.item, gold.item),
@@ -285,12 +292,12 @@ class _Run:
         where = slice(None) if chosen is None else chosen
         pool, known = fit_pool(
             Rows(
-                labels.labeler[where],
-                labels.group[where],
-                labels.decision[where],
-                fold[where],
-                labels.linear[where],
-                labels.trees[where],
+                labeler=labels.labeler[where],
+                group=labels.group[where],
+                decision=labels.decision[where],
+                fold=fold[where],
+                linear=labels.linear[where],
+                trees=labels.trees[where],
             ),
             n_groups=len(self.data.groups),
             tree_types=self.data.tree_types,
@@ -316,7 +323,13 @@ class _Run:
         scores[:, labeled] = scores[gold_fold[labeled], labeled]
         correctness = fit_correctness(
             tuple(Described(gold.group, each, items.linear, items.trees) for each in scores),
-            GoldAnswers(gold.correct, gold.weight, gold.item, gold.mark, gold_fold),
+            GoldAnswers(
+                correct=gold.correct,
+                weight=gold.weight,
+                item=gold.item,
+                mark=gold.mark,
+                fold=gold_fold,
+            ),
             n_groups=len(self.data.groups),
             tree_types=self.data.tree_types,
             seed=self.seed,
@@ -357,16 +370,16 @@ def _buckets(
     fold = shared.fold if shared else np.zeros(len(labels), dtype=np.int64)
     for where in _row_ranges(data):
         yield Bucket(
-            labels.labeler[where],
-            labels.group[where],
-            labels.decision[where],
-            labels.item[where],
-            labels.cohort[where],
-            fold[where],
-            labels.linear.take(where),
-            labels.trees.take(where),
-            known.part(labels.labeler[where], where) if known else None,
-            {name: right[where] for name, right in inferred.items()},
+            labeler=labels.labeler[where],
+            group=labels.group[where],
+            decision=labels.decision[where],
+            item=labels.item[where],
+            cohort=labels.cohort[where],
+            fold=fold[where],
+            linear=labels.linear.take(where),
+            trees=labels.trees.take(where),
+            known=known.part(labels.labeler[where], where) if known else None,
+            inferred={name: right[where] for name, right in inferred.items()},
         )
 
 

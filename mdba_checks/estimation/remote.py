@@ -57,15 +57,15 @@ def estimate_elsewhere(
 def _estimated(common: Common, rows: RemoteRows) -> tuple[int, Estimation]:
     sent = rows.sent
     bucket = Bucket(
-        sent["labeler"],
-        sent["group"],
-        sent["decision"],
-        sent["item"],
-        sent["cohort"],
-        sent["fold"],
-        rows.linear,
-        rows.trees,
-        None,
-        {},
+        labeler=sent["labeler"],
+        group=sent["group"],
+        decision=sent["decision"],
+        item=sent["item"],
+        cohort=sent["cohort"],
+        fold=sent["fold"],
+        linear=rows.linear,
+        trees=rows.trees,
+        known=None,
+        inferred={},
     )
     return int(sent[_BUCKET][0]), estimate_bucket(common, bucket)

@@ -116,7 +116,13 @@ def fit_correctness(
     first = by_fold[0]
     stratum = first.group.astype(np.int64) * 2 + gold.correct
     held_out = assign_folds(gold.item, stratum, mark=gold.mark, n_folds=N_GOLD_FOLDS, seed=seed)
-    fits = _Fits(gold, held_out, n_groups, (*tree_types, "c", *"q" * first.scores.shape[1]), seed)
+    fits = _Fits(
+        gold=gold,
+        held_out=held_out,
+        n_groups=n_groups,
+        types=(*tree_types, "c", *"q" * first.scores.shape[1]),
+        seed=seed,
+    )
     by_scores, scored = zip(
         *(fits.logistic(each.scores, each.group, _SCORE_RIDGE) for each in by_fold), strict=True
     )
@@ -131,7 +137,14 @@ def fit_correctness(
     share = share_of_groups[first.group]
     stacked: FloatArray = np.einsum("nm,mn->n", share, on_gold)
     spread = np.einsum("nm,mpn->pn", share, without).var(axis=0) * (N_GOLD_FOLDS - 1)
-    return Correctness(by_scores, by_features, trees, share_of_groups, stacked, spread)
+    return Correctness(
+        by_scores=by_scores,
+        by_features=by_features,
+        trees=trees,
+        share=share_of_groups,
+        on_gold=stacked,
+        spread=spread,
+    )
 
 
 @dataclass(frozen=True)

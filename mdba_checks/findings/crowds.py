@@ -83,20 +83,20 @@ def find_crowds(
     labels, gold = data.labels, data.gold
     metric = METRICS[config.metric]
     rows = CrowdLabels(
-        labels.labeler.astype(np.int64),
-        labels.group.astype(np.int64),
-        labels.item,
-        labels.decision,
-        scores,
-        1 - g if metric.turns_gold else g,
+        labeler=labels.labeler.astype(np.int64),
+        group=labels.group.astype(np.int64),
+        item=labels.item,
+        decision=labels.decision,
+        scores=scores,
+        g=1 - g if metric.turns_gold else g,
     )
     items = CrowdGold(
-        gold.group.astype(np.int64),
-        gold.cluster,
-        1 - gold.correct if metric.turns_gold else gold.correct,
-        gold.weight,
-        gold_scores,
-        1 - on_gold if metric.turns_gold else on_gold,
+        group=gold.group.astype(np.int64),
+        item=gold.cluster,
+        correct=1 - gold.correct if metric.turns_gold else gold.correct,
+        weight=gold.weight,
+        scores=gold_scores,
+        g=1 - on_gold if metric.turns_gold else on_gold,
     )
     found = [
         fit_crowd(
@@ -116,12 +116,12 @@ def find_crowds(
     both = np.stack([(each.n_labels > 0).all(axis=1) for each in found], axis=1)
     path = None if whole.path is None else whole.path[0] - whole.path[0][:, :1]
     return Crowds(
-        tuple(found),
-        few & both,
-        whole.gap[0] - whole.plain_gap[0],
-        path,
-        None if whole.path_error is None else whole.path_error[0],
-        None if whole.apart is None else whole.apart[0] - whole.gap[0][:, None],
+        gaps=tuple(found),
+        judged=few & both,
+        shift=whole.gap[0] - whole.plain_gap[0],
+        path=path,
+        path_error=None if whole.path_error is None else whole.path_error[0],
+        apart=None if whole.apart is None else whole.apart[0] - whole.gap[0][:, None],
     )
 
 

@@ -67,7 +67,15 @@ def model_gaps(said_yes: BoolArray, data: Data, config: CheckConfig) -> list[Mod
         reference = EVERYONE_ELSE if contrast.reference is None else data.groups[contrast.reference]
         finding = _finding(low, high, policy) if enough else INCONCLUSIVE
         found.append(
-            ModelGap(data.groups[contrast.group], reference, gap, low, high, n_gold, finding)
+            ModelGap(
+                group=data.groups[contrast.group],
+                reference=reference,
+                gap=gap,
+                ci_low=low,
+                ci_high=high,
+                n_gold=n_gold,
+                finding=finding,
+            )
         )
     return found
 

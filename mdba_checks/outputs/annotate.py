@@ -234,7 +234,7 @@ def read_assessed(labels: Source, assessment: Assessment, name: str = "") -> Ass
     place[held.order] = assessment.row_order
     if not np.array_equal(held.order, assessment.row_order):
         table = table.take(pa.array(np.argsort(place)))
-    return AssessedRows(labels, held.order, table, place, config)
+    return AssessedRows(source=labels, order=held.order, table=table, place=place, config=config)
 
 
 def locate(table: pa.Table, assessment: Assessment) -> Cells:

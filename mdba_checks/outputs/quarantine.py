@@ -124,7 +124,9 @@ def quarantine(
         # was asked for and leaves nothing undecided.
         decision = gate(rest, without=gone)
     labelers = tuple(dict.fromkeys(who for who, _ in gone))
-    return Quarantine(removed, labelers, rest, decision, findings)
+    return Quarantine(
+        removed=removed, labelers=labelers, assessment=rest, decision=decision, findings=findings
+    )
 
 
 def removed_path(output: str | Path) -> Path:

@@ -151,7 +151,14 @@ def read_recorded(path: str | Path) -> _Complete:
         raise InputError(f"{path} is damaged: a part that a check is made from is empty")
     config = CheckConfig.from_mapping(settings, origin=f"{path}: config")
     _refuse_contradictions(path, values, record, config)
-    return _Complete(record, verdict, data, origin, versions_then, config)
+    return _Complete(
+        record=record,
+        verdict=verdict,
+        data=data,
+        origin=origin,
+        versions=versions_then,
+        config=config,
+    )
 
 
 def rerun(
@@ -369,11 +376,26 @@ def _compared(
         n_gaps += len(rest)
     verdict = found.decision.verdict
     if not differences and recorded.verdict != verdict:
-        differences.append(Difference(None, None, "the verdict", recorded.verdict, verdict))
+        differences.append(
+            Difference(
+                labeler=None,
+                group=None,
+                name="the verdict",
+                recorded=recorded.verdict,
+                found=verdict,
+            )
+        )
     notes = []
     if found.approval is not None:
         notes.append(f"a person decided: {found.decision.reasons[0]}")
-    return Rerun(n_gaps, tolerance, tuple(differences), other, verdict, tuple(notes))
+    return Rerun(
+        n_gaps=n_gaps,
+        tolerance=tolerance,
+        differences=tuple(differences),
+        other_versions=other,
+        verdict=verdict,
+        notes=tuple(notes),
+    )
 
 
 def _differences(
@@ -384,16 +406,30 @@ def _differences(
     for old in recorded:
         new = rows.pop((old.labeler, old.group), None)
         if new is None:
-            differences.append(Difference(old.labeler, old.group, "the gap", old.gap, None))
+            differences.append(
+                Difference(
+                    labeler=old.labeler,
+                    group=old.group,
+                    name="the gap",
+                    recorded=old.gap,
+                    found=None,
+                )
+            )
             continue
         for name in ("reference", "finding", *NUMBERS):
             then, today = getattr(old, name), new[name]
             if not isinstance(today, str):
                 today = None if pd.isna(today) else float(today)
             if not _close(then, today, tolerance):
-                differences.append(Difference(old.labeler, old.group, name, then, today))
+                differences.append(
+                    Difference(
+                        labeler=old.labeler, group=old.group, name=name, recorded=then, found=today
+                    )
+                )
     differences += [
-        Difference(labeler, group, "the gap", None, float(row["gap"]))
+        Difference(
+            labeler=labeler, group=group, name="the gap", recorded=None, found=float(row["gap"])
+        )
         for (labeler, group), row in rows.items()
     ]
     return differences

@@ -102,12 +102,12 @@ class Covariates:
     def take(self, rows: NDArray[np.intp]) -> Covariates:
         """Return the items at these positions, renumbered from 0."""
         return Covariates(
-            self.frame.iloc[rows].reset_index(drop=True),
-            self.group.iloc[rows].reset_index(drop=True),
-            self.outcome[rows],
-            self.biased_group,
-            self.reference,
-            self.interaction,
+            frame=self.frame.iloc[rows].reset_index(drop=True),
+            group=self.group.iloc[rows].reset_index(drop=True),
+            outcome=self.outcome[rows],
+            biased_group=self.biased_group,
+            reference=self.reference,
+            interaction=self.interaction,
         )
 
 
@@ -166,7 +166,14 @@ def make_covariates(
     outcome[:2] = 0, 1
     frame = pd.DataFrame(dict(list(columns.items())[:n_features]))
     group = pd.Series(names[codes].tolist(), name="group")
-    return Covariates(frame, group, outcome, "women", "men", "education")
+    return Covariates(
+        frame=frame,
+        group=group,
+        outcome=outcome,
+        biased_group="women",
+        reference="men",
+        interaction="education",
+    )
 
 
 def _applications(

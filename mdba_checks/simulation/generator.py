@@ -176,7 +176,11 @@ def simulate(
         score = logits(design, fit_logit(design, covariates.outcome == 1, rng))
         gold, chance = _gold(family, score, group, prevalence, rng)
         items = Items(
-            design, group, (covariates.group == covariates.biased_group).to_numpy(), gold, chance
+            design=design,
+            group=group,
+            biased=(covariates.group == covariates.biased_group).to_numpy(),
+            gold=gold,
+            chance=chance,
         )
 
         aside = _set_aside(items, gold_per_group, names, rng)

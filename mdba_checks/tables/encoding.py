@@ -321,11 +321,11 @@ def encode(
     recipes = learner.recipes
     labels, gold = (recipes.matrices(tuple(held)) for held in columns)
     return Encoded(
-        (labels[0], gold[0]),
-        learner.tree_types,
-        (labels[1], gold[1]),
-        learner.encoding,
-        learner.messages,
+        trees=(labels[0], gold[0]),
+        tree_types=learner.tree_types,
+        linear=(labels[1], gold[1]),
+        encoding=learner.encoding,
+        messages=learner.messages,
     )
 
 

@@ -92,7 +92,14 @@ def choose_features(
     names = sorted({*names, *texts})
     wide = families((labels, gold), (name for name in names if name not in texts))
     grouped = {name: family for family, columns in wide.items() for name in columns}
-    reader = _Reader(labels, gold, answers, keep, text_model, frozenset(texts))
+    reader = _Reader(
+        labels=labels,
+        gold=gold,
+        answers=answers,
+        keep=keep,
+        text_model=text_model,
+        texts=frozenset(texts),
+    )
     chosen = Chosen([], [], [])
     for name in sorted(dict.fromkeys(grouped.get(name, name) for name in names)):
         try:

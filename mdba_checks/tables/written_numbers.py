@@ -58,18 +58,18 @@ class Writing:
 
 _SPACES = " \u00a0\u202f'’"
 COMMA = Writing(
-    "decimal commas",
-    rf"^[-+−]?([1-9]\d{{0,2}}([.{_SPACES}]\d{{3}})+|\d+)(,\d+)?$",
-    rf"[,{_SPACES}]|\..*\.",
-    rf"[.{_SPACES}]",
-    ",",
+    name="decimal commas",
+    fits=rf"^[-+−]?([1-9]\d{{0,2}}([.{_SPACES}]\d{{3}})+|\d+)(,\d+)?$",
+    special=rf"[,{_SPACES}]|\..*\.",
+    grouping=rf"[.{_SPACES}]",
+    mark=",",
 )
 POINT = Writing(
-    "thousands separators",
-    rf"^[-+−]?([1-9]\d{{0,2}}([,{_SPACES}]\d{{3}})+|\d{{1,3}})(\.\d+)?$",
-    rf"[,{_SPACES}]",
-    rf"[,{_SPACES}]",
-    ".",
+    name="thousands separators",
+    fits=rf"^[-+−]?([1-9]\d{{0,2}}([,{_SPACES}]\d{{3}})+|\d{{1,3}})(\.\d+)?$",
+    special=rf"[,{_SPACES}]",
+    grouping=rf"[,{_SPACES}]",
+    mark=".",
 )
 _DOTTED = r"^[-+−]?([1-9]\d{0,2}(\.\d{3})+|\d{1,3})$"
 

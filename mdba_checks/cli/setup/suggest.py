@@ -81,11 +81,11 @@ def look_at(source: Source) -> tuple[Column, ...]:
 def _describe(name: str, column: pa.ChunkedArray) -> Column:
     kind = kind_of(column.type)
     if kind not in (Kind.TEXT, Kind.NUMBER):
-        return Column(name, kind, len(column), 0, ())
+        return Column(name=name, kind=kind, n_rows=len(column), n_values=0, values=())
     count = pc.count_distinct(column).as_py()
     # Spelling a million measurements would take long, and nobody wants to see them.
     values = sorted(as_names(column).dictionary.to_pylist()) if count <= _MOST_GROUPS else ()
-    return Column(name, kind, len(column), count, tuple(values))
+    return Column(name=name, kind=kind, n_rows=len(column), n_values=count, values=tuple(values))
 
 
 def suggest(

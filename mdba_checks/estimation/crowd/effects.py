@@ -78,13 +78,13 @@ class Rows:
     def part(self, rows: slice, labelers: slice) -> Rows:
         """Return what a block holds, with its labelers numbered from zero."""
         return Rows(
-            self.labeler[rows] - labelers.start,
-            self.side[rows],
-            self.group[rows],
-            self.decision[rows],
-            self.scores[rows],
-            self.g[rows],
-            labelers.stop - labelers.start,
+            labeler=self.labeler[rows] - labelers.start,
+            side=self.side[rows],
+            group=self.group[rows],
+            decision=self.decision[rows],
+            scores=self.scores[rows],
+            g=self.g[rows],
+            n_labelers=labelers.stop - labelers.start,
         )
 
 

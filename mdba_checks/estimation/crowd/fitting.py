@@ -133,13 +133,13 @@ def fit_crowd(
     contrast = group, reference
     used, side = _sides(labels.group, contrast)
     rows = Rows(
-        labels.labeler[used].astype(np.int64),
-        side,
-        labels.group[used].astype(np.int64),
-        labels.decision[used],
-        labels.scores[used],
-        labels.g[used],
-        n_labelers,
+        labeler=labels.labeler[used].astype(np.int64),
+        side=side,
+        group=labels.group[used].astype(np.int64),
+        decision=labels.decision[used],
+        scores=labels.scores[used],
+        g=labels.g[used],
+        n_labelers=n_labelers,
     )
     response = learn(_sample(rows, order), n_groups)
     surfaces = _surfaces(rows, labels.item[used], gold, contrast, response, says_no=says_no)
@@ -167,13 +167,13 @@ def _sample(rows: Rows, order: IntArray | None) -> Rows:
     kept = chosen[rows.labeler]
     number = np.cumsum(chosen) - 1
     return Rows(
-        number[rows.labeler[kept]],
-        rows.side[kept],
-        rows.group[kept],
-        rows.decision[kept],
-        rows.scores[kept],
-        rows.g[kept],
-        int(chosen.sum()),
+        labeler=number[rows.labeler[kept]],
+        side=rows.side[kept],
+        group=rows.group[kept],
+        decision=rows.decision[kept],
+        scores=rows.scores[kept],
+        g=rows.g[kept],
+        n_labelers=int(chosen.sum()),
     )
 
 
@@ -197,12 +197,12 @@ def _surfaces(
             rate_surface(
                 Population(rows.group[first][here], score[here], rows.g[first][here]),
                 GoldSide(
-                    gold.group[ours][there],
-                    gold_score[:, there],
-                    gold.correct[ours][there].astype(float),
-                    gold.g[ours][there],
-                    gold.weight[ours][there],
-                    gold.item[ours][there],
+                    group=gold.group[ours][there],
+                    score=gold_score[:, there],
+                    correct=gold.correct[ours][there].astype(float),
+                    g=gold.g[ours][there],
+                    weight=gold.weight[ours][there],
+                    item=gold.item[ours][there],
                 ),
                 says_no=says_no,
             )

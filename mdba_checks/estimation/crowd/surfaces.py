@@ -102,7 +102,14 @@ def rate_surface(items: Population, gold: GoldSide, *, says_no: bool = False) ->
         influence = together
     square = np.clip(rate, 0, 1).reshape(len(AXIS), len(AXIS))
     total = ((influence**2).sum(axis=1) + variance).reshape(square.shape)
-    return Surface(square, total, influence, variance, float(mass), spline_filter(square))
+    return Surface(
+        rate=square,
+        variance=total,
+        influence=influence,
+        item_variance=variance,
+        mass=float(mass),
+        _spline=spline_filter(square),
+    )
 
 
 def histogram(effects: FloatArray, weight: FloatArray) -> FloatArray:

@@ -34,4 +34,11 @@ def _share(evidence: Evidence, counts: FloatArray) -> Rates:
         smoothed = (rate * mass + 1) / (mass + 2)
         own_variance = smoothed * (1 - smoothed) / mass
     nothing = np.zeros((evidence.n_labelers, len(evidence.gold.group)))
-    return Rates(rate, own_variance, nothing, mass, np.zeros_like(rate), np.zeros_like(rate))
+    return Rates(
+        rate=rate,
+        own_variance=own_variance,
+        gold_influence=nothing,
+        mass=mass,
+        allowance=np.zeros_like(rate),
+        model_variance=np.zeros_like(rate),
+    )

@@ -96,4 +96,11 @@ def _rates(evidence: Evidence, accepted: FloatArray) -> Rates:
         influence = np.where(
             gold.correct == 1, (accepted - rate[:, gold.group]) * np.nan_to_num(share), 0.0
         )
-    return Rates(rate, own_variance, influence, mass, np.zeros_like(rate), np.zeros_like(rate))
+    return Rates(
+        rate=rate,
+        own_variance=own_variance,
+        gold_influence=influence,
+        mass=mass,
+        allowance=np.zeros_like(rate),
+        model_variance=np.zeros_like(rate),
+    )

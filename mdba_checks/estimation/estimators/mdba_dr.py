@@ -52,12 +52,12 @@ def estimate(evidence: Evidence) -> Rates:
     impossible = ~(mass > 0)
     rate[impossible] = np.nan
     return Rates(
-        rate,
-        own_variance,
-        influence,
-        mass * evidence.n_labels,
-        allowance,
-        (_USUAL_CORRELATION * allowance) ** 2,
+        rate=rate,
+        own_variance=own_variance,
+        gold_influence=influence,
+        mass=mass * evidence.n_labels,
+        allowance=allowance,
+        model_variance=(_USUAL_CORRELATION * allowance) ** 2,
         parts=Parts(
             found,
             mass,

@@ -146,7 +146,15 @@ def fit_pool(
     logits[:, -1] = _learner_logits(rows, learners, columns)
     stack = fit_stack(logits, rows.group, rows.decision, rows.fold, n_groups=n_groups)
     mean_coef = own.coef.mean(axis=2)
-    pool = Pool(n_groups, rule, rate, learners, learner.linear, stack, mean_coef)
+    pool = Pool(
+        n_groups=n_groups,
+        rule=rule,
+        rate=rate,
+        learners=learners,
+        uses_linear=learner.linear,
+        stack=stack,
+        mean_coef=mean_coef,
+    )
     return pool, Known(own, logits)
 
 

@@ -90,7 +90,14 @@ class Grading:
         """Yield the summary, then what is not in order; of very many, the most serious."""
         if self.summary is not None:
             level = LEVELS[int(self.level.max(initial=LOOK if np.isnan(self.worst) else OK))]
-            yield Diagnostic(self.check, None, None, self.worst, level, self.summary)
+            yield Diagnostic(
+                check=self.check,
+                labeler=None,
+                group=None,
+                value=self.worst,
+                level=level,
+                sentence=self.summary,
+            )
         if not self.per_labeler and self.columns == "none":
             return  # the summary has said it
         groups: dict[str, list[str | None]] = {
@@ -105,12 +112,12 @@ class Grading:
             places = places[np.sort(worst_first[:MOST_RECORDS])]
         for row, column in places.tolist():
             yield Diagnostic(
-                self.check,
-                measures.labelers[row] if self.per_labeler else None,
-                groups[self.columns][column],
-                float(self.value[row, column]),
-                LEVELS[int(self.level[row, column])],
-                self.words(row, column),
+                check=self.check,
+                labeler=measures.labelers[row] if self.per_labeler else None,
+                group=groups[self.columns][column],
+                value=float(self.value[row, column]),
+                level=LEVELS[int(self.level[row, column])],
+                sentence=self.words(row, column),
             )
 
 

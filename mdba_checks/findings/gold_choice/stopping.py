@@ -111,7 +111,15 @@ def look_ahead(
     counted = f"{n_settled} comparison{'s are' if n_settled != 1 else ' is'} settled"
     if not n_open:
         said = (f"{counted}, and none is open for lack of evidence: no more gold is needed",)
-        return Outlook(n_settled, 0, 0.0, 0.0, 0.0, helps=False, sentences=said)
+        return Outlook(
+            n_settled=n_settled,
+            n_open=0,
+            half_width=0.0,
+            half_width_then=0.0,
+            settled_then=0.0,
+            helps=False,
+            sentences=said,
+        )
     then, at_best = (gaps.error_with(n_gold, number) for number in (more, np.inf))
     chance = rule.chance(gaps.gap, gaps.std_error, then)
     chance_at_best = rule.chance(gaps.gap, gaps.std_error, at_best)
@@ -122,7 +130,15 @@ def look_ahead(
         f"{counted} and {n_open} {'are' if n_open != 1 else 'is'} open",
         _in_words(more, n_open, now_width, then_width, expected, helps=helps),
     )
-    return Outlook(n_settled, n_open, now_width, then_width, expected, helps, sentences)
+    return Outlook(
+        n_settled=n_settled,
+        n_open=n_open,
+        half_width=now_width,
+        half_width_then=then_width,
+        settled_then=expected,
+        helps=helps,
+        sentences=sentences,
+    )
 
 
 def outlook_of(

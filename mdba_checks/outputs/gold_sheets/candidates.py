@@ -112,11 +112,11 @@ def read_candidates(
     place = data.gold.position[candidate_rows] - n_known
     counted = pc.value_counts(_text(pool.column(columns.group))).to_pylist()
     return Candidates(
-        replace(data, gold=_rows_of(data.gold, judged_rows)),
-        _rows_of(data.gold, candidate_rows),
-        taken.take(pa.array(place)),
-        first_chance[place],
-        {each["values"]: each["counts"] for each in counted},
+        data=replace(data, gold=_rows_of(data.gold, judged_rows)),
+        items=_rows_of(data.gold, candidate_rows),
+        table=taken.take(pa.array(place)),
+        first_chance=first_chance[place],
+        population={each["values"]: each["counts"] for each in counted},
     )
 
 

@@ -106,15 +106,17 @@ def load_parts(parts: Partitions, gold: Source, config: CheckConfig) -> Data:
     parts = parts.select([name for name in schema.names if name in {*names, *used}])
     plan = _plan(parts, names, gold_table, roles, config)
     asked = _Asked(
-        plan,
-        tuple(used),
-        roles.in_labels,
-        roles.columns.group,
-        plan.few_values,
+        plan=plan,
+        roles=tuple(used),
+        whole=roles.in_labels,
+        group=roles.columns.group,
+        few_values=plan.few_values,
     )
     found = parts.map(_second_pass, asked)
     whole = gold_table.select(list(dict.fromkeys([*plan.names, roles.columns.group])))
-    return _Loader(parts, config, roles, plan, messages).loaded(found, gold_table, whole, gold_hash)
+    return _Loader(parts=parts, config=config, roles=roles, plan=plan, messages=messages).loaded(
+        found, gold_table, whole, gold_hash
+    )
 
 
 def _refuse_settings(config: CheckConfig) -> None:
@@ -150,12 +152,12 @@ def _second_pass(asked: _Asked, _: object, rows: pa.Table) -> _Found:
     inside = [column[complete] for column in columns]
     marks = part_fingerprints(rows)
     return _Found(
-        pa.table(names),
-        row_fingerprints(columns, rows.num_rows),
-        check_of(columns, rows.num_rows),
-        _sums(asked.plan, inside),
-        _combos(asked.few_values, inside, group),
-        (_total(marks), _total(mixed_in(marks, np.zeros(len(marks), dtype=np.int64)))),
+        names=pa.table(names),
+        state=row_fingerprints(columns, rows.num_rows),
+        check=check_of(columns, rows.num_rows),
+        sums=_sums(asked.plan, inside),
+        combos=_combos(asked.few_values, inside, group),
+        fingerprint=(_total(marks), _total(mixed_in(marks, np.zeros(len(marks), dtype=np.int64)))),
     )
 
 
@@ -252,7 +254,14 @@ class _Loader:
         messages += learner.messages
         recipes = learner.recipes
         position = kept[0][orders[0]]
-        remote = Remote(self.parts, plan, recipes, position, ends, [f.check for f in found])
+        remote = Remote(
+            parts=self.parts,
+            plan=plan,
+            recipes=recipes,
+            position=position,
+            ends=ends,
+            checks=[f.check for f in found],
+        )
         self._refuse_unequal(remote, orders, items, tables, gold_features)
         item = numbered(items, orders)
         cluster = item

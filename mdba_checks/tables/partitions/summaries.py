@@ -280,7 +280,9 @@ class LevelSummary:
             for (level, group), n in self.counts.items()
         ]
         level, group, rows = np.array(cells, dtype=np.int64).reshape(-1, 3).T
-        return CountedLevels(len(levels), len(groups), level, group, rows)
+        return CountedLevels(
+            n_levels=len(levels), n_groups=len(groups), level=level, group=group, rows=rows
+        )
 
 
 @dataclass(frozen=True)
