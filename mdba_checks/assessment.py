@@ -51,6 +51,7 @@ from mdba_checks.findings import (
 )
 from mdba_checks.tables import (
     Data,
+    DataSummary,
     FloatArray,
     IntArray,
     Origin,
@@ -66,20 +67,6 @@ if TYPE_CHECKING:
     from mdba_checks.verdict import Decision
 
 WHOLE = "all labels"  # what stands for the data set as a whole where a name is needed
-
-
-@dataclass(frozen=True)
-class DataSummary:
-    """What was read: counts, names and fingerprints, no rows."""
-
-    n_labels: int
-    n_gold: int
-    n_labelers: int
-    n_dropped: int
-    groups: tuple[str, ...]
-    features: tuple[str, ...]
-    labels_hash: str
-    gold_hash: str
 
 
 @dataclass(frozen=True)
@@ -294,6 +281,22 @@ class Assessment:
             write_whole(path, text, force=force)
         return text
 
+    def to_csv(
+        self,
+        path: str | Path | None = None,
+        *,
+        decision: Decision | None = None,
+        force: bool = False,
+    ) -> str:
+        """Return all findings as the text of a CSV file; parameters as for `to_html`."""
+        from mdba_checks.outputs import findings_csv, to_record, write_whole
+        from mdba_checks.verdict import gate
+
+        text = findings_csv(to_record(self, decision or gate(self)))
+        if path is not None:
+            write_whole(path, text, force=force)
+        return text
+
     def _repr_html_(self) -> str:
         from mdba_checks.report import fragment
         from mdba_checks.verdict import gate
@@ -440,19 +443,9 @@ def _assessment(
     if overall is not None and crowds is not None:
         measures = with_pooled(measures, crowds.judged, overall.measures)
     judged = gap_table(data.labelers, wanted, numbers, measures, config, crowds)
-    summary = DataSummary(
-        n_labels=len(data.labels),
-        n_gold=len(data.gold),
-        n_labelers=len(data.labelers),
-        n_dropped=data.n_dropped,
-        groups=data.groups,
-        features=data.features,
-        labels_hash=data.labels_hash,
-        gold_hash=data.gold_hash,
-    )
     return Assessment(
         config=promised,
-        data=summary,
+        data=DataSummary.of(data),
         messages=(*data.messages, *about_rounds(promised, data.rounds)),
         p_right=_in_input_order(estimation.g, data),
         decision=_decisions(data),

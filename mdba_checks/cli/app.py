@@ -22,6 +22,7 @@ from mdba_checks.cli import (
     demo,
     import_,
     init,
+    pages,
     plan,
     rerun,
     simulate,
@@ -50,6 +51,7 @@ app.command("validate", epilog=validate.EPILOG)(validate.validate)
 app.command("verify", epilog=verify.EPILOG)(verify.verify)
 app.command("rerun", epilog=rerun.EPILOG)(rerun.rerun)
 app.command("trend", epilog=trend.EPILOG)(trend.trend)
+app.command("pages", epilog=pages.EPILOG)(pages.pages)
 app.command("plan", epilog=plan.EPILOG)(plan.plan)
 app.command("choose", epilog=choose.EPILOG)(choose.choose)
 app.command("answers", epilog=choose.ANSWERS_EPILOG)(choose.answers)

@@ -67,6 +67,13 @@ class Outputs:
         str | None,
         written("--report", "Write a report for people as one HTML file, to open in any browser."),
     ] = None
+    csv_file: Annotated[
+        str | None,
+        written(
+            "--csv",
+            "Write the findings as CSV: a row per comparison of all labels, cohorts and labelers.",
+        ),
+    ] = None
     junit_file: Annotated[
         str | None,
         written("--junit", "Write a JUnit report: one test case per labeler and group."),
@@ -75,7 +82,8 @@ class Outputs:
         str,
         written(
             "--format",
-            "What is printed: text, or github, with annotations for pull requests.",
+            "What is printed: text, or github, with annotations for pull requests and a summary "
+            "of the job.",
             "NAME",
         ),
     ] = "text"
@@ -97,8 +105,8 @@ class Outputs:
 
     def files(self) -> list[str]:
         """Return the files that are asked for."""
-        named = (self.json_file, self.report_file, self.junit_file, self.mapping, self.output)
-        return [each for each in named if each and each != "-"]
+        shown = (self.json_file, self.report_file, self.csv_file, self.junit_file)
+        return [each for each in (*shown, self.mapping, self.output) if each and each != "-"]
 
 
 @with_options()
@@ -116,7 +124,7 @@ def check(
     Exit codes: 0 passed (or annotated, or quarantined, as asked), 1 blocked,
     2 bad usage or bad input, 3 stopped because the evidence does not decide it.
     """
-    from mdba_checks.cli.ci import refuse_format, text_only, write_annotations
+    from mdba_checks.cli.ci import refuse_format, text_only, write_annotations, write_summary
     from mdba_checks.cli.release import refuse, send
     from mdba_checks.errors import InputError
     from mdba_checks.outputs import check_target, write_whole
@@ -159,6 +167,10 @@ def check(
             force=force,
             inputs=inputs,
         )
+    if outputs.csv_file:
+        from mdba_checks.outputs import findings_csv
+
+        write_whole(outputs.csv_file, findings_csv(sent.record), force=force, inputs=inputs)
     if outputs.junit_file:
         from mdba_checks.report import junit
 
@@ -167,6 +179,7 @@ def check(
         with text_only(outputs.form):
             show_result(screen(), assessment, decision, every=outputs.every, files=sent.lines)
     write_annotations(outputs.form, labels, assessment, decision)
+    write_summary(outputs.form, labels, assessment, decision)
     return EXIT_CODES[decision.verdict]
 
 

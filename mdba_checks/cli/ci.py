@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import secrets
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from mdba_checks.verdict import Decision
 
 FORMATS = ("text", "github")
+_SUMMARY = "GITHUB_STEP_SUMMARY"  # the file that GitHub shows on the page of a job
+_MOST_OF_SUMMARY = 1_000_000  # bytes that GitHub takes; a larger file is not shown at all
 
 
 def refuse_format(name: str, *, json_to_stdout: bool) -> None:
@@ -53,3 +57,23 @@ def write_annotations(form: str, labels: str, assessment: Assessment, decision: 
     lines = github_annotations(assessment, decision, file=labels if inside else None)
     clean = screen().clean
     write_stdout("".join(f"{clean(line)}\n" for line in lines))
+
+
+def write_summary(form: str, labels: str, assessment: Assessment, decision: Decision) -> None:
+    """Add the verdict to the page of the job, where GitHub's runner says that it has one.
+
+    The exit code is the verdict: a summary that cannot be written is a line on stderr.
+    """
+    target = os.environ.get(_SUMMARY)
+    if form != "github" or not target:
+        return
+    from mdba_checks.report import verdict_page
+    from mdba_checks.tables import source_name
+
+    page = verdict_page(assessment, decision, source=source_name(labels), plot=False)
+    text = page.encode()[:_MOST_OF_SUMMARY].decode(errors="ignore")
+    try:
+        with Path(target).open("a", encoding="utf-8") as file:
+            file.write(f"{text}\n")
+    except OSError as error:
+        sys.stderr.write(f"mdba: no summary in {_SUMMARY}: {error.strerror or error}\n")

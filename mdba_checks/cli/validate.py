@@ -88,6 +88,15 @@ def validate(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    csv_file: Annotated[
+        str | None,
+        typer.Option(
+            "--csv",
+            metavar="FILE",
+            help="Write what the rules about labelers found as CSV, a row per comparison.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
     report_file: Annotated[
         str | None,
         typer.Option(
@@ -121,7 +130,7 @@ def validate(
     parameters = dict(map(_parameter, values or ()))
     named = [each for each in (labels, gold) if each]
     inputs = [*map(file_of, named), *map(Path, filter(None, (suite, contract)))]
-    for target in (json_file, junit_file, report_file):
+    for target in (json_file, junit_file, csv_file, report_file):
         if target and target != "-":
             check_target(target, force=force, inputs=inputs)
 
@@ -137,12 +146,13 @@ def validate(
         parameters=parameters,
         severity=severity,  # type: ignore[arg-type]  # it is checked above
     )
-    from mdba_checks.outputs import to_json, write_whole
+    from mdba_checks.outputs import rules_csv, to_json, write_whole
     from mdba_checks.report import rules_junit, rules_page
 
     for target, made in (
         (json_file, to_json),
         (junit_file, rules_junit),
+        (csv_file, rules_csv),
         (report_file, rules_page),
     ):
         if target and target != "-":

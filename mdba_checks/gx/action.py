@@ -26,7 +26,7 @@ from mdba_checks.errors import CheckError, InputError
 from mdba_checks.gx.expectations import LABELER_GAPS
 from mdba_checks.gx.gold import path_in
 from mdba_checks.gx.rendering import details_of, problem_of
-from mdba_checks.outputs import to_json, write_whole
+from mdba_checks.outputs import rules_csv, to_json, write_whole
 
 logger = logging.getLogger(__name__)
 
@@ -121,6 +121,9 @@ class BlockOnLabelerGap(ValidationAction):
         Failures at or above this severity raise `LabelerGapError`: critical (default), warning or
         info. Milder ones are noted, in `meta["label_bias"]` of each validation result and in the
         sidecar. What could not be checked at all always raises.
+    findings : str or None
+        A file for what was found, as CSV: a row per expectation and comparison. It is replaced on
+        every run, too; where it lies, see `sidecar`.
     sidecar : str or None
         A file for the verdict with everything it rests on, as JSON. It is replaced on every run, so
         that no older verdict survives. A relative path starts at the folder that holds the `gx`
@@ -131,6 +134,7 @@ class BlockOnLabelerGap(ValidationAction):
     name: str = "block_on_labeler_gap"
     severity: Literal["critical", "warning", "info"] = "critical"
     sidecar: str | None = None
+    findings: str | None = None
 
     def run(
         self,
@@ -173,10 +177,10 @@ class BlockOnLabelerGap(ValidationAction):
         }
         for result in checkpoint_result.run_results.values():
             result.meta[_NOTE] = note  # type: ignore[literal-required]
-        if self.sidecar is not None:
-            checks = [finding.record() for finding in findings]
-            target = path_in(context, self.sidecar)
-            write_whole(target, to_json({**note, "checks": checks}), force=True)
+        record = {**note, "checks": [finding.record() for finding in findings]}
+        for name, made in ((self.sidecar, to_json), (self.findings, rules_csv)):
+            if name is not None:
+                write_whole(path_in(context, name), made(record), force=True)
         if stopping:
             text = f"checkpoint {checkpoint!r} {_STOPPED[verdict]}: {'; '.join(stopping)}"
             raise LabelerGapError(text, verdict)

@@ -8,7 +8,7 @@ from typing import Any
 
 from mdba_checks.errors import InputError, MissingExtraError
 from mdba_checks.integrations.outcome import Config, check, numbers
-from mdba_checks.outputs import Blocked, Release, Released, to_json
+from mdba_checks.outputs import Blocked, Release, Released, findings_csv, to_json
 from mdba_checks.tables import Source
 
 try:
@@ -70,6 +70,7 @@ def _log(found: Release, *, report: bool) -> None:
     record = found.record()
     with TemporaryDirectory() as folder:
         Path(folder, "record.json").write_text(to_json(record), encoding="ascii")
+        Path(folder, "findings.csv").write_text(findings_csv(record), encoding="utf-8")
         if report:
             found.judged.to_html(Path(folder, "report.html"), decision=found.decision)
         mlflow.log_artifacts(folder, "mdba")

@@ -8,6 +8,7 @@ decided by `decide_release`, whoever asks.
 from mdba_checks.outputs.annotate import ADDED_COLUMNS, annotate, refuse_annotated, rows_of_biased
 from mdba_checks.outputs.copied_rows import ArrowRows, column_names, format_of
 from mdba_checks.outputs.files import check_target, make_folder, whole_file, write_whole
+from mdba_checks.outputs.findings_csv import findings_csv, rules_csv
 from mdba_checks.outputs.gold_sheets import (
     DEFAULT_ROUNDS,
     Answers,
@@ -17,7 +18,7 @@ from mdba_checks.outputs.gold_sheets import (
     sheet_format,
     write_sheet,
 )
-from mdba_checks.outputs.history import History, trend
+from mdba_checks.outputs.history import History, read_check, trend
 from mdba_checks.outputs.kept import from_plain, row_arrays, to_plain
 from mdba_checks.outputs.lineage import openlineage_facets
 from mdba_checks.outputs.mapping import write_mapping
@@ -56,6 +57,7 @@ __all__ = [
     "choose_gold",
     "column_names",
     "decide_release",
+    "findings_csv",
     "format_of",
     "from_plain",
     "make_folder",
@@ -63,6 +65,7 @@ __all__ = [
     "parse_record",
     "quarantine",
     "read_answers",
+    "read_check",
     "read_released",
     "refuse_annotated",
     "release",
@@ -70,6 +73,7 @@ __all__ = [
     "rerun",
     "row_arrays",
     "rows_of_biased",
+    "rules_csv",
     "sheet_format",
     "sidecar_path",
     "supersede",

@@ -150,6 +150,17 @@ def trend(records: Sequence[Mapping[str, Any] | str | Path]) -> pd.DataFrame:
     return history[list(COLUMNS)]
 
 
+def read_check(path: str | Path) -> Record:
+    """Return the record of one check: what ``mdba check --json`` wrote, or a sidecar.
+
+    Raises
+    ------
+    InputError
+        When the file is not such a record.
+    """
+    return _checked(_parsed(Path(path)), str(path))
+
+
 def _p(change: pd.Series[float], error: pd.Series[float], before: pd.Series[float]) -> Any:
     with np.errstate(invalid="ignore", divide="ignore"):
         z: Any = change.abs() / np.sqrt(error**2 + before**2)

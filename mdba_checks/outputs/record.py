@@ -77,12 +77,13 @@ class _Strict(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
 
 
-class GapRow(_Strict):
+class ComparisonRow(_Strict):
     """One comparison; what is None could not be estimated, or is not in older records."""
 
-    labeler: str
     group: str
     reference: str
+    attribute: str | None = None
+    class_: Annotated[str | int | bool | None, Field(alias="class")] = None
     metric: MetricName | None = None
     gap: _Number | None
     std_error: _Number | None
@@ -91,10 +92,31 @@ class GapRow(_Strict):
     p_value: _Share | None = None
     rate: _Number | None = None
     rate_reference: _Number | None = None
+    table_gap: _Number | None = None
+    table_low: _Number | None = None
+    table_high: _Number | None = None
     finding: Literal["biased", "borderline", "fair", "inconclusive"]
+    reason: str = ""
     n_labels: _Count | None = None
     n_gold: _Count | None = None
     n_gold_positive: _Count | None = None
+    n_direct: _Count | None = None
+
+
+class GapRow(ComparisonRow):
+    """A comparison about one labeler."""
+
+    labeler: str
+
+
+class Said(_Strict):
+    """What a check of an assumption says: in general, of a labeler, of a group."""
+
+    check: str
+    labeler: str | None = None
+    group: str | None = None
+    level: Literal["ok", "look", "serious"] = "look"
+    sentence: str
 
 
 class Hashes(_Strict):
@@ -102,6 +124,10 @@ class Hashes(_Strict):
 
     labels_hash: _Hash
     gold_hash: _Hash
+    n_labels: _Count | None = None
+    n_gold: _Count | None = None
+    n_labelers: _Count | None = None
+    features: list[str] = []
 
 
 class Places(_Strict):
@@ -150,13 +176,14 @@ class Record(_Strict):
     estimator: EstimatorName
     confidence: Annotated[float, Field(gt=0, lt=1)]
     gaps: list[GapRow]
+    overall: list[ComparisonRow] | None = None
     verdict: Verdict | None = None
     reasons: list[str] = []
     policy: dict[str, Any] = {}
     reference: bool | int | str | None = None
     seed: int | None = None
     version: str | None = None
-    diagnostics: list[dict[str, Any]] = []
+    diagnostics: list[Said] = []
     data: Hashes | None = None
     messages: list[str] = []
     config: dict[str, Any] | None = None

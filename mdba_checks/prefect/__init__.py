@@ -10,7 +10,12 @@ from mdba_checks.prefect.check import assess_labels, decide, fingerprint, judged
 from mdba_checks.prefect.choose import choose_items
 from mdba_checks.prefect.exit_codes import exit_code, run_in_shell
 from mdba_checks.prefect.gate import OUTCOMES, STOPPED_STATES, label_bias_gate
-from mdba_checks.prefect.outputs import check_output, verify_released, write_outputs
+from mdba_checks.prefect.outputs import (
+    check_output,
+    verify_released,
+    write_findings,
+    write_outputs,
+)
 from mdba_checks.prefect.publish import Outcome, announce, publish_verdict
 from mdba_checks.prefect.rules import RulesBrokenError, validate_rules
 from mdba_checks.prefect.training import evaluate_model, gated_training, train_model
@@ -40,5 +45,6 @@ __all__ = [
     "train_model",
     "validate_rules",
     "verify_released",
+    "write_findings",
     "write_outputs",
 ]

@@ -17,7 +17,12 @@ from mdba_checks.config import CheckConfig, EngineName
 from mdba_checks.errors import InputError
 from mdba_checks.prefect.approval import ask_person, duration
 from mdba_checks.prefect.check import assess_labels, decide, fingerprint
-from mdba_checks.prefect.outputs import check_output, write_outputs
+from mdba_checks.prefect.outputs import (
+    check_findings,
+    check_output,
+    write_findings,
+    write_outputs,
+)
 from mdba_checks.prefect.publish import Outcome, announce, publish_verdict
 from mdba_checks.prefect.support import digest, read_config
 from mdba_checks.report import in_a_row, question
@@ -42,6 +47,7 @@ def label_bias_gate(
     force: bool = False,
     engine: EngineName | None = None,
     cluster: str | None = None,
+    findings: str | None = None,
 ) -> State[dict[str, Any]]:
     """Check labels and release them, whole or in part, or block them.
 
@@ -63,6 +69,9 @@ def label_bias_gate(
         by default what the settings say.
     cluster
         The address of a Dask scheduler or a Spark master; by default what the settings say.
+    findings
+        Where the findings go as CSV, a row per comparison, whatever the verdict is; an older file
+        is replaced.
     """
     settings = read_config(config)
     given = {"engine": engine, "cluster": cluster}
@@ -73,9 +82,13 @@ def label_bias_gate(
         check_output(output, labels, gold)
     elif settings.policy.on_block == "approve":
         raise InputError("a person may release the labels (on_block: approve): give an output")
+    if findings is not None:
+        check_findings(findings, labels, gold)
     prints = fingerprint(labels, gold, values)
     kept = assess_labels(labels, gold, values, prints)
-    decide(kept, policy)
+    record = decide(kept, policy)
+    if findings is not None:
+        write_findings(record, findings)
     approval, note = None, ""
     ended: dict[str, Any] = write_outputs(labels, gold, kept, policy, output, force=force)
     if OUTCOMES[ended["verdict"]] in STOPPED_STATES and settings.policy.on_block == "approve":

@@ -17,7 +17,9 @@ from prefect.cache_policies import NO_CACHE
 from mdba_checks.assessment import Assessment, assess
 from mdba_checks.outputs import (
     check_outputs,
+    check_target,
     decide_release,
+    findings_csv,
     read_released,
     removed_path,
     sidecar_path,
@@ -25,6 +27,7 @@ from mdba_checks.outputs import (
     takes_rows_out,
     verify,
     write_release,
+    write_whole,
 )
 from mdba_checks.prefect.check import judged, with_rows
 from mdba_checks.prefect.support import JSON, log
@@ -41,6 +44,35 @@ from mdba_checks.tables import (
 def check_output(output: str, *inputs: str) -> None:
     """Refuse an output that could not be written, before a long computation."""
     check_outputs(output, removed_path(output), force=True, inputs=_files(inputs))
+
+
+def check_findings(path: str, *inputs: str) -> None:
+    """Refuse a file for findings that could not be written, before a long computation."""
+    check_target(path, force=True, inputs=_files(inputs))
+
+
+@task(name="write findings", cache_policy=NO_CACHE)
+def write_findings(record: JSON, path: str) -> str:
+    """Write findings as CSV, a row per comparison; return where they are.
+
+    Parameters
+    ----------
+    record
+        What `decide` returned.
+    path
+        Where to; an older file is replaced.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> row = {"labeler": "Ann", "group": "women", "gap": -0.2, "finding": "biased"}
+    >>> target = Path(tempfile.mkdtemp()) / "findings.csv"
+    >>> where = write_findings.fn({"gaps": [row]}, str(target))
+    >>> target.read_text().splitlines()[1]
+    'labeler,Ann,women,-0.2,biased'
+    """
+    write_whole(path, findings_csv(record), force=True)
+    return str(Path(path).resolve())
 
 
 @task(name="write outputs", cache_policy=NO_CACHE)

@@ -1,5 +1,6 @@
 """The report as one HTML file, plots, pages for Prefect and formats for CI: what people read."""
 
+from mdba_checks.assessment import WHOLE
 from mdba_checks.report.artifacts import (
     artifact_key,
     labeler_rows,
@@ -15,10 +16,10 @@ from mdba_checks.report.forest import forest
 from mdba_checks.report.formatting import count, in_a_row, interval, listed, percent, signed
 from mdba_checks.report.html import fragment, render, write_report
 from mdba_checks.report.interval import COLOURS, Axis, Interval
+from mdba_checks.report.labeler_page import file_names, labeler_page, labelers_of
 from mdba_checks.report.plots import Plots, png, png_data_uri
 from mdba_checks.report.rules import rules_junit, rules_page
 from mdba_checks.report.together import (
-    WHOLE,
     crowd_sentences,
     look_first,
     look_first_sentence,
@@ -36,13 +37,16 @@ __all__ = [
     "artifact_key",
     "count",
     "crowd_sentences",
+    "file_names",
     "forest",
     "fragment",
     "github_annotations",
     "in_a_row",
     "interval",
     "junit",
+    "labeler_page",
     "labeler_rows",
+    "labelers_of",
     "listed",
     "look_first",
     "look_first_sentence",

@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from mdba_checks.assessment import Assessment
+from mdba_checks.assessment import WHOLE, Assessment
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import MissingExtraError, visible
 from mdba_checks.findings import INCONCLUSIVE, by_severity
@@ -22,7 +22,7 @@ from mdba_checks.report.explanations import headline, next_steps
 from mdba_checks.report.formatting import interval, percent, sentence, signed
 from mdba_checks.report.interval import Axis, Interval
 from mdba_checks.report.plots import png_data_uri
-from mdba_checks.report.together import WHOLE, crowd_sentences, together, whole_sentences
+from mdba_checks.report.together import crowd_sentences, together, whole_sentences
 from mdba_checks.verdict import CONSEQUENCES, Decision
 
 MOST_ROWS = 10_000  # of a table: a browser shows that many without trouble
@@ -73,6 +73,7 @@ def verdict_page(
     waiting: str = "",
     approval: Mapping[str, Any] | None = None,
     outputs: Mapping[str, str] | None = None,
+    plot: bool = True,
 ) -> str:
     """Return the verdict in markdown: the sentence, the reasons, the plot and what it rests on.
 
@@ -88,6 +89,9 @@ def verdict_page(
         What a person decided: ``decision``, ``name``, ``reason``, ``decided_at``.
     outputs
         Files that were written, by what they are.
+    plot
+        Whether the plot is drawn; without it, as where images inside a page are not shown, the
+        table has bars made of letters.
 
     Examples
     --------
@@ -112,12 +116,12 @@ def verdict_page(
             "release, quarantine or block. Without a decision by then, the labels are blocked."
         )
     about_all = [*whole_sentences(assessment), *crowd_sentences(assessment)]
-    plot = _plot(assessment)
+    drawn = _plot(assessment) if plot else ""
     parts += [
         "\n".join(f"**{plain(each)}**  " for each in about_all),
         _cohorts(assessment),
-        plot,
-        _worst(assessment, bars=not plot),
+        drawn,
+        _worst(assessment, bars=not drawn),
         "## What to do next",
         _list(next_steps(assessment, decision)),
         "## What was checked",

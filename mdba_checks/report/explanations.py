@@ -12,12 +12,12 @@ from typing import Any
 import pandas as pd
 
 from mdba_checks.assessment import Assessment
-from mdba_checks.config import CheckConfig, Policy
+from mdba_checks.config import CheckConfig, EstimatorName, Policy
 from mdba_checks.estimation import ESTIMATORS
 from mdba_checks.findings import BIASED, BORDERLINE, FAIR, INCONCLUSIVE, SEVERITY
-from mdba_checks.metrics import METRICS
+from mdba_checks.metrics import METRICS, MetricName
 from mdba_checks.report.formatting import count
-from mdba_checks.verdict import Decision, Verdict
+from mdba_checks.verdict import CONSEQUENCES, Decision, Verdict
 
 VERDICTS: dict[Verdict, str] = {
     "pass": "Passed",
@@ -172,8 +172,26 @@ def rate(config: CheckConfig) -> tuple[str, str]:
     >>> rate(CheckConfig(metric="fpr"))
     ('false positive rate', 'of 100 items where no is right, how many get a yes')
     """
-    metric, of_all = METRICS[config.metric], ESTIMATORS[config.estimator].ignores_right_answers
+    return rate_of(config.metric, config.estimator)
+
+
+def rate_of(metric_name: MetricName, estimator: EstimatorName) -> tuple[str, str]:
+    """Return the same for a metric and an estimator by their names."""
+    metric, of_all = METRICS[metric_name], ESTIMATORS[estimator].ignores_right_answers
     return "selection rate" if of_all else metric.title, metric.question(of_all=of_all)
+
+
+def consequence(verdict: Verdict | None) -> str:
+    """Return what a verdict means for the data set, for somebody who sees one part of it.
+
+    Examples
+    --------
+    >>> consequence("block")
+    'The verdict about the whole data set is block: ...'
+    """
+    if verdict is None:
+        return "The record does not say what was decided about the data set."
+    return f"The verdict about the whole data set is {verdict}: {CONSEQUENCES[verdict]}"
 
 
 def headline(assessment: Assessment, decision: Decision) -> str:

@@ -99,4 +99,4 @@ def _description(drawn: pd.DataFrame, max_gap: float) -> str:
         if len(rows):
             named = [f"{row.labeler} {signed(row.gap)}" for row in each(rows)]
             sentences.append(f"{len(rows):,} {finding}: {listed(named)}.")
-    return " ".join([*sentences, "The table of labelers has all numbers."])
+    return " ".join([*sentences, "All numbers are on this page."])

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mdba_checks.assessment import Assessment
+from mdba_checks.assessment import WHOLE, Assessment
 from mdba_checks.findings import SEVERITY
 from mdba_checks.report.comparisons import comparisons, each, with_sides
 from mdba_checks.report.forest import forest
@@ -22,7 +22,6 @@ from mdba_checks.report.heatmap import MANY, heatmap
 from mdba_checks.report.interval import Axis
 from mdba_checks.report.markup import Html, fill
 
-WHOLE = "all labels"
 FIRST = 10  # people in the list of whom to look at first
 _BINS, _HEIGHT = 40, 150
 _FEWEST = 20  # comparisons that make a distribution worth drawing

@@ -30,6 +30,7 @@ from mdba_checks.tables.sources import (
     without_file_scheme,
     without_secrets,
 )
+from mdba_checks.tables.summary import DataSummary
 from mdba_checks.tables.text import as_names, canonical, match_name
 from mdba_checks.tables.text_models import TextModel
 
@@ -40,6 +41,7 @@ __all__ = [
     "SUFFIXES",
     "BoolArray",
     "Data",
+    "DataSummary",
     "FloatArray",
     "GoldRows",
     "Imported",

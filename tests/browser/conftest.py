@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-_NAMES_SHOWN = """() => [...document.querySelectorAll("#labelers-table button.name")]
-  .filter(button => button.checkVisibility())
-  .map(button => button.textContent)"""
+_NAMES_SHOWN = """() => [...document.querySelectorAll("#labelers-table tbody th bdi")]
+  .filter(name => name.checkVisibility())
+  .map(name => name.textContent)"""
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from mdba_checks import CheckConfig, assess, gate
-from mdba_checks.report import render
+from mdba_checks.outputs import to_record
+from mdba_checks.report import labeler_page, render
 from mdba_checks.simulation import simulate
 from tests.report.builders import NASTY, SHARES, check, many
 
@@ -191,6 +192,22 @@ def test_nothing_in_names_groups_or_columns_runs(open_report):
     assert page.locator("script").count() == 1
     assert opened.requests == [opened.url]
     assert opened.complaints == []
+
+
+@pytest.mark.parametrize("options", [{}, PHONE, {"color_scheme": "dark"}])
+def test_axe_finds_nothing_on_the_page_for_a_labeler_and_it_prints(open_report, options):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    assessment, decision = check()
+    opened = open_report(labeler_page(to_record(assessment, decision), "Ada"), **options)
+    page = opened.page
+    found = axe.Axe().run(page, options={"runOnly": {"type": "tag", "values": LEVELS}})
+    assert found.response["passes"], "axe has looked at the page"
+    assert found.violations_count == 0, found.generate_report()
+    assert not page.evaluate(SIDEWAYS)
+    assert opened.requests == [opened.url]
+    assert not page.locator(".answer").is_visible()
+    page.emulate_media(media="print")
+    assert page.locator(".answer").is_visible()
 
 
 @pytest.mark.parametrize("options", [{}, PHONE, {"color_scheme": "dark"}])

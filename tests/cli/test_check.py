@@ -129,7 +129,16 @@ def test_every_flag_reaches_the_setting_it_names(mdba, files, tables):
     words = mdba("check", "--help").out.split()
     options = {word.rstrip(".") for word in words if word.startswith("--")}
     others = {"--gold", "--config", "--json", "--report", "--all", "--force", "--quiet", "--debug"}
-    others |= {"--help", "--output", "--mapping", "--history", "--format", "--junit", "--cluster"}
+    others |= {
+        "--help",
+        "--output",
+        "--csv",
+        "--mapping",
+        "--history",
+        "--format",
+        "--junit",
+        "--cluster",
+    }
     others |= {"--text", "--text-model"}  # need a column of text, and a model
     others |= {"--cluster-column", "--gold-weight"}  # need columns that are not there
     several = {"--features", "--c", "--missing-values"}
@@ -137,7 +146,7 @@ def test_every_flag_reaches_the_setting_it_names(mdba, files, tables):
 
 
 def test_the_defaults_in_the_help_are_those_of_the_settings(mdba):
-    text = " ".join(mdba("check", "--help", COLUMNS="300").out.split())
+    text = " ".join(mdba("check", "--help", COLUMNS="1000").out.split())
     config, policy = CheckConfig(), Policy()
     for flag, default in {
         "--labeler": config.columns.labeler,

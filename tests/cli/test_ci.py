@@ -55,3 +55,27 @@ def test_a_format_that_does_not_exist_is_named(files, mdba):
     assert (run.code, run.err) == (2, "mdba: --format is 'githib'. Did you mean 'github'?\n")
     run = mdba(*files.quick, "--format", "github", "--json", "-")
     assert (run.code, run.out) == (2, "")
+
+
+def test_the_page_of_a_job_gets_the_verdict_behind_what_is_there(files, mdba, tmp_path):
+    labels = pd.read_csv(files.labels)
+    labels["labeler"] = labels["labeler"].replace("L1", "@all <img src=x> |")
+    labels.to_csv(files.labels, index=False)
+    summary = tmp_path / "summary.md"
+    summary.write_text("before\n")
+    run = mdba(*files.quick, "--format", "github", "-q", GITHUB_STEP_SUMMARY=str(summary))
+    text = summary.read_text(encoding="utf-8")
+    assert run.code == 1
+    assert text.startswith("before\n# Blocked: ")
+    assert "\\@all &lt;img src=x&gt; \\|" in text
+    assert "<img" not in text
+    assert "base64" not in text  # GitHub does not show images that are inside a page
+    assert "━" in text or "=" in text
+
+
+def test_a_summary_that_cannot_be_written_leaves_the_verdict(files, mdba, tmp_path):
+    run = mdba(*files.quick, "--format", "github", "-q", GITHUB_STEP_SUMMARY=str(tmp_path))
+    assert run.code == 1
+    assert run.err.startswith("mdba: no summary in GITHUB_STEP_SUMMARY: ")
+    run = mdba(*files.quick, "-q", GITHUB_STEP_SUMMARY=str(tmp_path / "none"))
+    assert not (tmp_path / "none").exists()

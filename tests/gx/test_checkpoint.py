@@ -7,6 +7,7 @@ import pickle
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 pytest.importorskip("great_expectations", reason="needs mdba-checks[gx]")
@@ -68,7 +69,7 @@ def gate(project, rule, fpr):
     return project.checkpoint(
         "gate",
         [rule(gold="data/gold.csv"), fpr(severity="info")],
-        BlockOnLabelerGap(severity="critical", sidecar="labels.mdba.json"),
+        BlockOnLabelerGap(severity="critical", sidecar="labels.mdba.json", findings="findings.csv"),
         UpdateDataDocsAction(name="docs"),
     )
 
@@ -105,6 +106,20 @@ def test_the_sidecar_says_why_with_everything_it_rests_on(stopped, project):
     assert {row["labeler"] for row in tpr["gaps"]} == {NASTY, "L2", "L3"}
     assert tpr["policy"]["max_gap"] == 0.1
     assert len(tpr["data"]["labels_hash"]) == 32
+
+
+def test_the_findings_are_a_csv_with_a_row_per_rule_and_comparison(stopped, project):
+    found = pd.read_csv(project.root / "findings.csv")
+    checks = json.loads((project.root / "labels.mdba.json").read_text())["checks"]
+    wanted = {
+        (check["expectation"], row["labeler"], row["group"]): row["finding"]
+        for check in checks
+        for row in check["gaps"]
+    }
+    mine = found[found["about"] == "labeler"]
+    keys = zip(mine["expectation"], mine["name"], mine["group"], strict=True)
+    assert dict(zip(keys, mine["finding"], strict=True)) == wanted
+    assert len(mine) == 6  # three labelers, two rules
 
 
 def test_a_milder_failure_is_noted_and_lets_the_run_go_on(project, rule, caplog):

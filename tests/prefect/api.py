@@ -68,7 +68,7 @@ def settle() -> None:
     until(lambda: find_events({"resource": {"id": [f"sentinel.{mark}"]}}))
 
 
-def until(condition: Any, seconds: float = 60) -> Any:
+def until(condition: Any, seconds: float = 180) -> Any:
     """Return what `condition` returns once it is true."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

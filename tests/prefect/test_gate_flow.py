@@ -40,10 +40,13 @@ class TestEachPolicyEndsInItsState:
         assert event["payload"]["released"] == result["released"]
 
     def test_a_biased_labeler_blocks(self, tables, tmp_path):
-        state, run_id = run(tables, config(), str(tmp_path / "out.parquet"))
+        findings = tmp_path / "findings.csv"
+        state, run_id = run(tables, config(), str(tmp_path / "out.parquet"), findings=str(findings))
         assert (state.type.value, state.name) == ("FAILED", "Blocked")
         assert "1 labeler biased beyond ±0.2: L1" in state.message
-        assert not list(tmp_path.iterdir())
+        assert list(tmp_path.iterdir()) == [findings]
+        found = pd.read_csv(findings)
+        assert found.loc[found["finding"] == "biased", "name"].tolist() == ["L1"]
         assert [event["event"] for event in events(run_id)] == ["mdba.gate.blocked"]
 
     def test_a_later_block_marks_the_release_before_it(self, tables, tmp_path):

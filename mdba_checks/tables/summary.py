@@ -1,0 +1,36 @@
+"""What was read, without its rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from mdba_checks.tables.loading import Data
+
+
+@dataclass(frozen=True)
+class DataSummary:
+    """What was read: counts, names and fingerprints, no rows."""
+
+    n_labels: int
+    n_gold: int
+    n_labelers: int
+    n_dropped: int
+    groups: tuple[str, ...]
+    features: tuple[str, ...]
+    labels_hash: str
+    gold_hash: str
+
+    @classmethod
+    def of(cls, data: Data) -> Self:
+        """Return the summary of tables that were read."""
+        return cls(
+            n_labels=len(data.labels),
+            n_gold=len(data.gold),
+            n_labelers=len(data.labelers),
+            n_dropped=data.n_dropped,
+            groups=data.groups,
+            features=data.features,
+            labels_hash=data.labels_hash,
+            gold_hash=data.gold_hash,
+        )
