@@ -8,9 +8,8 @@ nearest known one, because a misspelt threshold must not silently become the def
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from reprlib import Repr
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast
 
 import yaml
@@ -27,7 +26,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from mdba_checks.errors import InputError, Problem, SettingsError, did_you_mean, must_be
+from mdba_checks.errors import InputError, SettingsError, did_you_mean, keys_of, problems_of
 from mdba_checks.metrics import MetricName
 
 EstimatorName = Literal[
@@ -49,6 +48,34 @@ def _plain(value: object) -> object:
     return value
 
 
+def _name(value: object) -> object:
+    if not isinstance(value, str) or not value:
+        problem = "must be text; quotes make it text" if value != "" else "must not be empty"
+        raise PydanticCustomError("no_name", problem)
+    return value
+
+
+def _several(value: object, kind: Callable[[object], object]) -> object:
+    """Return one value, or several as a tuple; a list of one is the value."""
+    if not isinstance(value, list | tuple):
+        return kind(value)
+    # True is 1 to Python, and here they are two values.
+    known = {(type(each), each): each for each in map(kind, value)}
+    if not known:
+        raise PydanticCustomError("nothing", "must hold at least one value")
+    values = tuple(known.values())
+    return values[0] if len(values) == 1 else values
+
+
+def _by_column(value: object) -> object:
+    """Return a value, or a value per column."""
+    if not isinstance(value, Mapping):
+        return _plain(value)
+    if not value:
+        raise PydanticCustomError("nothing", "must hold at least one value")
+    return {str(column): _plain(each) for column, each in value.items()}
+
+
 def _not_a_switch(value: object) -> object:
     # Python's True is 1: `max_gap: true` would tolerate every gap there is.
     if isinstance(value, bool):
@@ -62,14 +89,23 @@ def _listed(value: object) -> object:
 
 # Strict types: pydantic's plain `str` refuses 0, and `int | str` would turn "0" into 0.
 Value = Annotated[StrictBool | StrictInt | StrictStr, BeforeValidator(_plain)]
+Values = Annotated[
+    Value | tuple[Value, ...], BeforeValidator(lambda value: _several(value, _plain))
+]
+ByColumn = Annotated[Value | dict[str, Value], BeforeValidator(_by_column)]
 Number = Annotated[float, BeforeValidator(_not_a_switch)]
 Count = Annotated[int, BeforeValidator(_not_a_switch)]
 ColumnName = Annotated[str, Field(min_length=1)]
+OneOrMoreColumns = Annotated[
+    ColumnName | tuple[ColumnName, ...], BeforeValidator(lambda value: _several(value, _name))
+]
 ColumnNames = Annotated[
     tuple[ColumnName, ...],
     BeforeValidator(_listed, json_schema_input_type=ColumnName | tuple[ColumnName, ...]),
 ]
 
+# Sets of more columns are many, and their groups hold next to nobody.
+MOST_CROSSED = 4
 # Texts that mean "missing" in a CSV file. "NA" and "None" are left out on purpose: they are
 # real groups and real categories to somebody (see docs on reading files).
 MISSING_VALUES = ("", "NaN", "nan", "null", "NULL", "#N/A")
@@ -92,7 +128,7 @@ class _InputErrors(ModelMetaclass):
         try:
             return super().__call__(*args, **values)
         except ValidationError as error:
-            raise SettingsError(_problems(error, cast("type[BaseModel]", self)), "") from None
+            raise SettingsError(problems_of(error, cast("type[BaseModel]", self)), "") from None
 
 
 class _Model(BaseModel, metaclass=_InputErrors):
@@ -103,9 +139,11 @@ class Columns(_Model):
     """Which column of the tables plays which role."""
 
     labeler: ColumnName = Field("labeler", description="who decided (labels table)")
-    label: ColumnName = Field("label", description="what they decided: two values (labels table)")
-    group: ColumnName = Field(
-        "group", description="the group of the person decided about (both tables)"
+    label: ColumnName = Field("label", description="what they decided (labels table)")
+    group: OneOrMoreColumns = Field(
+        "group",
+        description="the group of the person decided about; of several columns, each is an "
+        "attribute of its own (both tables)",
     )
     gold: ColumnName = Field("gold", description="the correct decision (gold table)")
     item: ColumnName | None = Field(
@@ -143,14 +181,35 @@ class Columns(_Model):
             ("gold", "group", "item", "cluster", "gold_weight"),
         ):
             role_of: dict[str, str] = dict.fromkeys(self.text, "text")
-            for role in roles:
-                name = getattr(self, role)
+            named = [(role, getattr(self, role)) for role in roles if role != "group"]
+            for role, name in [*named, *(("group", name) for name in self.groups)]:
                 if name in role_of:
                     problem = f"column {name!r} cannot be both {role_of[name]!r} and {role!r}"
                     raise PydanticCustomError("two_roles", problem)
                 if name is not None:
                     role_of[name] = role
         return self
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The group columns, one or several.
+
+        Examples
+        --------
+        >>> Columns(group="sex").groups, Columns(group=["sex", "age_band"]).groups
+        (('sex',), ('sex', 'age_band'))
+        """
+        return (self.group,) if isinstance(self.group, str) else self.group
+
+    @property
+    def only_group(self) -> str:
+        """The group column, where no more than one can be used."""
+        if len(self.groups) > 1:
+            raise InputError(
+                f"{len(self.groups)} group columns are named, and one can be used here: name one "
+                "(--group)"
+            )
+        return self.groups[0]
 
 
 class Policy(_Model):
@@ -268,13 +327,24 @@ class CheckConfig(_Model):
         description="folder of a sentence-transformers model that reads free text; default: words "
         "and parts of words",
     )
-    reference: Value | None = Field(
-        None, description="the group others are compared with; default: everyone else"
-    )
-    positive: Value | None = Field(
+    reference: ByColumn | None = Field(
         None,
-        description="the label that counts as positive where labels are names, or an order of "
-        "numbers such as '>= 4'; all others count as negative",
+        description="the group others are compared with; with several group columns, one per "
+        "column (gender: men); default: everyone else",
+    )
+    intersections: bool = Field(
+        False,
+        description="also compare combinations of the group columns, such as women over 50",
+    )
+    positive: Values | None = Field(
+        None,
+        description="the labels that count as positive where labels are names, one or several, or "
+        "an order of numbers such as '>= 4'; all others count as negative",
+    )
+    gold_positive: Values | None = Field(
+        None,
+        description="the same for gold, where it uses other words than the labels; default: as "
+        "positive",
     )
     estimator: EstimatorName = Field("mdba_dr", description="how the gap is estimated")
     metric: MetricName = Field("tpr", description="the rate that is compared between groups")
@@ -314,6 +384,30 @@ class CheckConfig(_Model):
             raise PydanticCustomError("no_engine", problem)
         return self
 
+    @model_validator(mode="after")
+    def _attributes_fit(self) -> Self:
+        names, named = self.columns.groups, self.reference
+        several = len(names) > 1
+        problem = ""
+        if isinstance(named, Mapping) and (unknown := set(named) - set(names)):
+            other = min(unknown)
+            problem = f"reference names {other!r}, which is not a group column."
+            problem += did_you_mean(other, names)
+        elif several and named is not None and not isinstance(named, Mapping):
+            problem = (
+                f"reference is {named!r}, and there are {len(names)} group columns: say of which, "
+                f"such as reference: {{{names[0]}: {named}}} (--reference {names[0]}={named})"
+            )
+        elif self.intersections and not 1 < len(names) <= MOST_CROSSED:
+            problem = (
+                f"intersections are combinations of 2 to {MOST_CROSSED} group columns, and there "
+                f"{'is' if len(names) == 1 else 'are'} {len(names)}: name others in columns.group "
+                "(--group), or leave intersections out"
+            )
+        if problem:
+            raise PydanticCustomError("attributes", problem)
+        return self
+
     @classmethod
     def from_yaml(cls, path: str | Path) -> Self:
         """Read a configuration; a problem is an `InputError` that names the file and the key."""
@@ -344,7 +438,7 @@ class CheckConfig(_Model):
             # Other keys than text (`1:` in YAML) cannot name anything; say so as for any other.
             return cls.model_validate({str(key): value for key, value in values.items()})
         except ValidationError as error:
-            raise SettingsError(_problems(error, cls), origin) from None
+            raise SettingsError(problems_of(error, cls), origin) from None
 
     def to_yaml(self, path: str | Path | None = None) -> str:
         """Return the configuration as YAML, every value explicit; write it to `path` if given."""
@@ -372,7 +466,7 @@ class CheckConfig(_Model):
             section, _, name = key.rpartition(".")
             target = values.get(section) if section else values
             if not isinstance(target, dict):
-                raise InputError(f"unknown key {key!r}.{did_you_mean(key, _keys(type(self)))}")
+                raise InputError(f"unknown key {key!r}.{did_you_mean(key, keys_of(type(self)))}")
             target[name] = value.model_dump() if isinstance(value, BaseModel) else value
         return self.from_mapping(values)
 
@@ -415,49 +509,8 @@ for _tag, _pattern, _first in (
         f"tag:yaml.org,2002:{_tag}", re.compile(f"^({_pattern})$"), _first
     )
 
-_COMBINATIONS = {"two_roles", "no_engine"}
 _RARE_LINE_ENDS = {"\x85", "\u2028", "\u2029"}
-
-# A value is shown shortened: an aliased YAML value can be larger than memory when written out.
-_shown = Repr()
-_shown.maxstring = _shown.maxother = 80
-_shown.maxlevel, _shown.maxlist, _shown.maxdict = 2, 4, 4
 
 
 def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
-
-
-def _problems(error: ValidationError, model: type[BaseModel]) -> list[Problem]:
-    problems = []
-    for detail in error.errors(include_url=False):
-        kind, key = detail["type"], ".".join(str(part) for part in detail["loc"])
-        if kind == "extra_forbidden":
-            text = f"unknown key {_shown.repr(key)}.{_nearest_key(model, detail['loc'])}"
-            problems.append(Problem(key, "unknown", text))
-        elif kind in _COMBINATIONS:
-            problems.append(Problem(key, "combination", detail["msg"]))  # it names its settings
-        elif kind == "too_short" and detail["input"]:
-            continue  # not empty as it was written: its values were refused, and that is said
-        else:
-            text = f"{_shown.repr(detail['input'])}: {must_be(detail)}"
-            problems.append(Problem(key, "value", text))
-    return problems
-
-
-def _keys(model: type[BaseModel]) -> Iterator[str]:
-    for name, field in model.model_fields.items():
-        yield name
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            yield from (f"{name}.{inner}" for inner in _keys(field.annotation))
-
-
-def _nearest_key(model: type[BaseModel], loc: tuple[int | str, ...]) -> str:
-    *sections, name = map(str, loc)
-    section = "".join(f"{part}." for part in sections)
-    keys = list(_keys(model))
-    # The right name in the wrong place, such as `mode` outside `policy`.
-    if misplaced := [key for key in keys if key.rpartition(".")[2] == name]:
-        return f" Did you mean {misplaced[0]!r}?"
-    inside = [key.removeprefix(section) for key in keys if key.startswith(section)]
-    return did_you_mean(name, [key for key in inside if "." not in key])

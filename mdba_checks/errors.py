@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from reprlib import Repr
 from typing import Any
+
+from pydantic import BaseModel, ValidationError
 
 MOST_SHOWN = 20  # known names in a message; a table may have thousands of columns
 
@@ -237,3 +240,49 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if len(known) > MOST_SHOWN:
         return f" Known: {', '.join(known[:MOST_SHOWN])}, …"
     return f" Known: {', '.join(known)}." if known else ""
+
+
+# Errors of our own that name their settings themselves.
+_COMBINATIONS = {"two_roles", "no_engine", "attributes"}
+
+# A value is shown shortened: an aliased YAML value can be larger than memory when written out.
+_shown = Repr()
+_shown.maxstring = _shown.maxother = 80
+_shown.maxlevel, _shown.maxlist, _shown.maxdict = 2, 4, 4
+
+
+def problems_of(error: ValidationError, model: type[BaseModel]) -> list[Problem]:
+    """Return what pydantic finds wrong with settings, in the words of this library."""
+    problems = []
+    for detail in error.errors(include_url=False):
+        kind, key = detail["type"], ".".join(str(part) for part in detail["loc"])
+        if kind == "extra_forbidden":
+            text = f"unknown key {_shown.repr(key)}.{_nearest_key(model, detail['loc'])}"
+            problems.append(Problem(key, "unknown", text))
+        elif kind in _COMBINATIONS:
+            problems.append(Problem(key, "combination", detail["msg"]))  # it names its settings
+        elif kind == "too_short" and detail["input"]:
+            continue  # not empty as it was written: its values were refused, and that is said
+        else:
+            text = f"{_shown.repr(detail['input'])}: {must_be(detail)}"
+            problems.append(Problem(key, "value", text))
+    return problems
+
+
+def keys_of(model: type[BaseModel]) -> Iterator[str]:
+    """Yield the keys of a model, dotted as in YAML."""
+    for name, field in model.model_fields.items():
+        yield name
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from (f"{name}.{inner}" for inner in keys_of(field.annotation))
+
+
+def _nearest_key(model: type[BaseModel], loc: tuple[int | str, ...]) -> str:
+    *sections, name = map(str, loc)
+    section = "".join(f"{part}." for part in sections)
+    keys = list(keys_of(model))
+    # The right name in the wrong place, such as `mode` outside `policy`.
+    if misplaced := [key for key in keys if key.rpartition(".")[2] == name]:
+        return f" Did you mean {misplaced[0]!r}?"
+    inside = [key.removeprefix(section) for key in keys if key.startswith(section)]
+    return did_you_mean(name, [key for key in inside if "." not in key])

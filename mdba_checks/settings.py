@@ -16,7 +16,22 @@ from pydantic import BaseModel
 
 from mdba_checks.config import CheckConfig
 
-Kind = Literal["switch", "whole number", "number", "text", "value", "choice", "texts", "numbers"]
+Kind = Literal[
+    "switch",
+    "whole number",
+    "number",
+    "text",
+    "value",
+    "choice",
+    "texts",
+    "numbers",
+    "text or texts",
+    "value or values",
+    "value by column",
+]
+SEVERAL: frozenset[Kind] = frozenset(
+    ("texts", "numbers", "text or texts", "value or values", "value by column")
+)
 
 
 @dataclass(frozen=True)
@@ -28,7 +43,8 @@ class Setting:
     key
         Its name, dotted as in YAML: ``policy.max_gap``.
     kind
-        What a value looks like; ``value`` is text, a whole number, true or false.
+        What a value looks like; ``value`` is text, a whole number, true or false. Those in
+        `SEVERAL` may be several.
     choices
         The values there are, for a choice.
     optional
@@ -67,7 +83,10 @@ class Setting:
         if self.kind == "choice":
             known = [f"{each} (default)" if each == self.default else each for each in self.choices]
             parts.append(f"One of: {', '.join(known)}")
-        elif self.kind in ("whole number", "number", "text") and self.default is not None:
+        elif (
+            self.kind in ("whole number", "number", "text", "text or texts")
+            and self.default is not None
+        ):
             parts.append(f"Default: {self.default}")
         return "".join(f"{part}. " for part in parts).rstrip()
 
@@ -128,11 +147,18 @@ def _shape(annotation: Any) -> tuple[Kind, tuple[str, ...], bool]:
     parts = list(get_args(inner)) if get_origin(inner) in (Union, UnionType) else [inner]
     plain = [_without_metadata(each) for each in parts if each is not NoneType]
     optional = NoneType in parts
+    while len(plain) == 1 and get_origin(plain[0]) in (Union, UnionType):
+        plain = [_without_metadata(each) for each in get_args(plain[0])]
     if len(plain) > 1:
+        # One value, or several of the same kind in a list or by column.
+        many = {get_origin(each) for each in plain} - {Union, UnionType, None}
+        of_text = plain[0] is str
+        if dict in many:
+            return "value by column", (), optional
+        if tuple in many:
+            return "text or texts" if of_text else "value or values", (), optional
         return "value", (), optional
     (one,) = plain
-    if get_origin(one) in (Union, UnionType):
-        return "value", (), optional
     if get_origin(one) is Literal:
         return "choice", get_args(one), optional
     if get_origin(one) is tuple:

@@ -233,11 +233,33 @@ def read_settings(path: str | None, flags: Mapping[str, object]) -> CheckConfig:
 
     settings = CheckConfig.from_yaml(path) if path else CheckConfig()
     given = {key: value for key, value in flags.items() if value is not None}
+    if "reference" in given:
+        given["reference"] = _references(given["reference"], given.get("columns.group"), settings)
     try:
         return settings.updated(given)
     except SettingsError as error:
         # The file was fine, so a flag is not; say its name, not that of the key behind it.
         raise error.named(lambda key: option_name(key) if key in given else None) from None
+
+
+def _references(typed: Any, groups: Any, settings: CheckConfig) -> object:
+    """Return the reference that was typed, or one per group column (``gender=men``)."""
+    from mdba_checks.errors import InputError
+
+    columns = groups or settings.columns.groups
+    named: dict[str, str] = {}
+    for each in typed:
+        column, equals, value = each.partition("=")
+        if not equals or column not in columns:
+            if len(typed) == 1:
+                return each
+            raise InputError(
+                f"--reference {each}: say of which group column, such as {columns[0]}={each}"
+            )
+        if column in named:
+            raise InputError(f"--reference is given twice for {column}: it takes one group")
+        named[column] = value
+    return named
 
 
 def file_of(source: str) -> Path:

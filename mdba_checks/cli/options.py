@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from mdba_checks.settings import Setting, settings
+from mdba_checks.settings import SEVERAL, Setting, settings
 
 OUTPUT = "Output"  # the heading in the help
 
@@ -22,11 +22,18 @@ _NAMES = {"columns.gold": "--gold-label", "columns.cluster": "--cluster-column"}
 _IN_FLOWS_ONLY = {"policy.on_block", "policy.approval_timeout"}
 _PANELS = {"columns": "Columns", "policy": "Policy", "": "Method"}
 _OTHER_PANELS = {
-    **dict.fromkeys(("features", "positive", "drop_missing", "missing_values"), "Columns"),
+    **dict.fromkeys(
+        ("features", "positive", "gold_positive", "drop_missing", "missing_values"), "Columns"
+    ),
     "pseudonymize": OUTPUT,
 }
 _METAVARS = {"whole number": "N", "number": "X", "numbers": "X", "choice": "NAME", "switch": ""}
-_TYPES = {"whole number": int, "number": float, "numbers": list[float], "texts": list[str]}
+_TYPES = {
+    "whole number": int,
+    "number": float,
+    **dict.fromkeys(SEVERAL, list[str]),
+    "numbers": list[float],
+}
 _SPLIT = {"features": ","}  # may also be given in one piece
 
 
@@ -42,7 +49,7 @@ def option_name(key: str) -> str:
 
 
 def _parameter(each: Setting) -> Parameter:
-    several = "; may be given several times" if each.kind in ("texts", "numbers") else ""
+    several = "; may be given several times" if each.kind in SEVERAL else ""
     option = typer.Option(
         option_name(each.key),
         metavar=_METAVARS.get(each.kind, "COL" if each.section == "columns" else "VALUE"),

@@ -51,6 +51,7 @@ _DEFAULT = CheckConfig()
 _NAMES = {
     "reference": "reference_group",
     "positive": "positive_label",
+    "gold_positive": "gold_positive_label",
     "columns.text": "text_columns",
 }
 _NOT_OFFERED = {
@@ -85,7 +86,16 @@ _STRICT: Values = {
     "texts": list[StrictStr],
     "numbers": list[StrictInt | StrictFloat],
     "value": StrictBool | StrictInt | StrictStr,
+    "text or texts": StrictStr | list[StrictStr],
+    "value or values": StrictBool
+    | StrictInt
+    | StrictStr
+    | list[StrictBool | StrictInt | StrictStr],
+    # By column it is a dict, which every field may be.
+    "value by column": StrictBool | StrictInt | StrictStr,
 }
+# Fields that may be a dict that is not a parameter.
+_MAPPINGS = {"gold", *(name for name, each in _SETTINGS.items() if each.kind == "value by column")}
 
 
 def _field(each: Setting) -> tuple[Any, Any]:
@@ -152,7 +162,7 @@ class LabelerGapExpectation(GapRenderers, _RuleFields, BatchExpectation):  # typ
     def _possible(cls, values: Values) -> Values:  # noqa: N805
         for name in RULE_FIELDS:
             value = values.get(name)
-            if isinstance(value, dict) and name != "gold" and not is_suite_parameter(value):
+            if isinstance(value, dict) and name not in _MAPPINGS and not is_suite_parameter(value):
                 msg = f"{name}: a value or {{'$PARAMETER': …}} is needed, not {value!r}"
                 raise ValueError(msg)
         keys = cls.config_keys()

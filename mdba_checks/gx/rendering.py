@@ -126,6 +126,8 @@ def _name(value: Any) -> str:
         if "$PARAMETER" in value:
             return f"the parameter {value['$PARAMETER']}"
         return " / ".join(str(part) for part in value.values())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value))
     return "–" if value is None else str(value)
 
 

@@ -7,14 +7,16 @@ content only; everything that cannot be used is an `InputError` with the way out
 """
 
 from mdba_checks.tables.arrays import BoolArray, FloatArray, IntArray
+from mdba_checks.tables.data import Data, GoldRows, LabelRows
 from mdba_checks.tables.exports import Imported, Wishes, read_export
 from mdba_checks.tables.hashing import content, content_hash, row_fingerprints
 from mdba_checks.tables.kinds import Kind, kind_of
-from mdba_checks.tables.loading import Data, GoldRows, LabelRows, load
+from mdba_checks.tables.loading import OpenedTables, load, open_tables
 from mdba_checks.tables.matrix import Matrix
 from mdba_checks.tables.origin import Origin
 from mdba_checks.tables.partitions import LocalPartitions, Remote, RemoteMatrix, RemoteRows
 from mdba_checks.tables.pseudonyms import KEY_VARIABLE, pseudonym, read_key, under_pseudonyms
+from mdba_checks.tables.questions import Question, attributes_of
 from mdba_checks.tables.roles import GOLD_ROUND, GOLD_WEIGHT, text_columns
 from mdba_checks.tables.sources import (
     SUFFIXES,
@@ -50,7 +52,9 @@ __all__ = [
     "LabelRows",
     "LocalPartitions",
     "Matrix",
+    "OpenedTables",
     "Origin",
+    "Question",
     "Remote",
     "RemoteMatrix",
     "RemoteRows",
@@ -58,6 +62,7 @@ __all__ = [
     "TextModel",
     "Wishes",
     "as_names",
+    "attributes_of",
     "canonical",
     "content",
     "content_hash",
@@ -68,6 +73,7 @@ __all__ = [
     "load",
     "local_copy",
     "match_name",
+    "open_tables",
     "pseudonym",
     "read_csv",
     "read_export",

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from mdba_checks.errors import InputError
-from mdba_checks.tables.loading import Data
+from mdba_checks.tables.data import Data
 
 KEY_VARIABLE = "MDBA_PSEUDONYM_KEY"
 _LETTERS = 12

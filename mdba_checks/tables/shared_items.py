@@ -39,8 +39,8 @@ def refuse_unequal_items(
     tables, items
         Labels and gold, and the items of their rows; -1 for none.
     features
-        The columns to compare, beside that of groups. A value that is missing in one table says
-        nothing.
+        The columns to compare, those of groups among them. A value that is missing in one table
+        says nothing.
     roles
         Which columns have a role.
     hide
@@ -53,7 +53,7 @@ def refuse_unequal_items(
     labels, gold = (_Rows(table, own) for table, own in zip(tables, (rows, gold_rows), strict=True))
     equal = np.ones(len(rows), dtype=bool)
     unequal_in: dict[str, BoolArray] = {}
-    for name in (roles.columns.group, *features):
+    for name in features:
         if name in tables[0].column_names and name in tables[1].column_names:
             unequal_in[name] = ~_equal(labels.column(name), gold.column(name))
             equal &= ~unequal_in[name]

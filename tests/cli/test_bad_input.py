@@ -155,9 +155,27 @@ def test_settings_that_are_not_there(mdba, files):
     refused(run, "cannot read config", "mdba.yml", "No such file")
 
 
-@pytest.mark.parametrize("option", ["--group", "--positive", "--label"])
+@pytest.mark.parametrize("option", ["--label", "--cohort", "--item"])
 def test_a_column_that_is_named_twice_is_not_ignored_once(mdba, files, option):
     refused(mdba(*files.check, option, "1", f"{option}=0"), option, "given twice")
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        (["--group", "group", "--group", "sex"], ["reference is 'men'", "--reference group=men"]),
+        (["--reference", "women"], ["--reference men: say of which group column", "group=men"]),
+        (["--intersections"], ["2 to 4 group columns, and there is 1"]),
+        (["--positive", "1", "--positive", "x"], ["positive='x' is not a value of"]),
+    ],
+)
+def test_a_second_group_or_reference_that_does_not_fit_is_refused(mdba, files, options, parts):
+    refused(mdba(*files.check, *options), *parts)
+
+
+def test_two_references_for_one_column_are_refused(mdba, files):
+    named = ("--reference", "group=men", "--reference", "group=women")
+    refused(mdba("check", files.labels, "--gold", files.gold, *named), "given twice for group")
 
 
 def test_an_unknown_reference_group(mdba, files):

@@ -51,6 +51,61 @@ def test_one_of_three_names_means_yes_and_it_is_said():
 
 
 @pytest.mark.parametrize(
+    ("answers", "right", "positive", "gold_positive", "expected", "expected_right"),
+    [
+        (["a", "b", "c"], ["a", "b", "c"], ["a", "b"], None, [1, 1, 0], [1, 1, 0]),
+        ([1, 2, 5], [1, 2, 5], [1, ">= 5"], None, [1, 0, 1], [1, 0, 1]),
+        (["a", "b", "c"], [0, 1, 1], ["a", "b"], None, [1, 1, 0], [0, 1, 1]),
+        (["a", "b", "c"], ["good", "fine", "bad"], "a", ["good", "fine"], [1, 0, 0], [1, 1, 0]),
+        ([0, 1, 1], ["good", "bad", "bad"], None, "good", [0, 1, 1], [1, 0, 0]),
+        ([1, 2, 5], ["low", "low", "high"], ">= 2", "high", [0, 1, 1], [0, 0, 1]),
+        ([0, 1, 1], [True, False, False], 1, False, [0, 1, 1], [0, 1, 1]),
+    ],
+    ids=[
+        "several",
+        "value and order",
+        "gold says 0 and 1",
+        "other words",
+        "words in gold alone",
+        "a scale and words",
+        "gold the other way round",
+    ],
+)
+def test_several_values_mean_yes_and_gold_may_use_other_words(
+    answers, right, positive, gold_positive, expected, expected_right
+):
+    labels, gold = tables(answers)[0], tables(right)[1]
+    data = load(labels, gold, CheckConfig(positive=positive, gold_positive=gold_positive))
+    assert data.labels.decision[np.argsort(data.labels.position)].tolist() == expected * 4
+    assert data.gold.correct[np.argsort(data.gold.position)].tolist() == expected_right * 4
+
+
+def test_what_counts_as_what_is_said_for_several_values():
+    labels, gold = tables(["invite", "maybe", "decline"])
+    data = load(labels, gold, CheckConfig(positive=["invite", "maybe"]))
+    assert (
+        "column 'label' of labels holds 3 values: 'invite', 'maybe' count as positive, 'decline' "
+        "as negative" in data.messages
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "part"),
+    [
+        ({"positive": ["a", "x"]}, "positive='x' is not a value of column 'label' of labels"),
+        ({"positive": "a", "gold_positive": ["g", "x"]}, "gold_positive='x' is not a value of"),
+        ({"positive": "a"}, "set gold_positive (--gold-positive)"),
+        ({"positive": "g"}, "positive='g' is not among them"),
+    ],
+)
+def test_a_word_that_no_column_holds_is_refused_with_the_way_out(settings, part):
+    labels, gold = tables(["a", "b", "c"])[0], tables(["g", "h", "i"])[1]
+    with pytest.raises(InputError) as caught:
+        load(labels, gold, CheckConfig(**settings))
+    assert part in str(caught.value)
+
+
+@pytest.mark.parametrize(
     ("values", "positive", "part"),
     [
         (["a", "b", "c"], None, "say which of them is positive (--positive VALUE"),

@@ -98,7 +98,7 @@ def read_answers(
         {
             "item": every[item],
             "turn": turn,
-            "group": every[columns.group].map(canonical),
+            "group": every[columns.only_group].map(canonical),
             "inverse": every[WEIGHT],
             "given": given,
         }
@@ -187,11 +187,11 @@ def _weights(drawn: pd.DataFrame, gold: pd.DataFrame | None) -> pd.Series:
 def _before(gold: Source, config: CheckConfig) -> pd.DataFrame:
     table = read_frame(gold, text_columns(config), config)
     columns = config.columns
-    for name in (columns.group, columns.gold):
+    for name in (columns.only_group, columns.gold):
         if name not in table:
             raise InputError(f"gold has no column {name!r}")
     table = table[table[columns.gold].notna()].reset_index(drop=True)
-    table["_group"] = table[columns.group].map(canonical)
+    table["_group"] = table[columns.only_group].map(canonical)
     weight = columns.gold_weight or WEIGHT
     table["_weight"] = table.get(weight, 1.0)
     return table

@@ -85,22 +85,22 @@ def read_candidates(
     names = text_columns(config) | {item}
     rng = np.random.default_rng(seed)
     table = read_table(labels, text_columns=names, missing_values=config.missing_values)
-    require(table, {"item": item, "group": columns.group}, "labels")
+    require(table, {"item": item, "group": columns.only_group}, "labels")
     pool = table
     if items is not None:
         pool = read_table(items, text_columns=names, missing_values=config.missing_values)
-        require(pool, {"item": item, "group": columns.group}, "items")
-    pool = _one_row_each(pool, item, columns.group)
-    _refuse_new_groups(pool, table, columns.group)
+        require(pool, {"item": item, "group": columns.only_group}, "items")
+    pool = _one_row_each(pool, item, columns.only_group)
+    _refuse_new_groups(pool, table, columns.only_group)
     if known is not None and item in known.column_names:
         judged = as_names(known.column(item)).dictionary
         pool = pool.filter(pc.invert(pc.is_in(_text(pool.column(item)), judged)))
     if not pool.num_rows:
         raise InputError("every item is judged already: there is nothing left to choose from")
-    rows, first_chance = _some_of_each(as_names(pool.column(columns.group)), n, rng)
+    rows, first_chance = _some_of_each(as_names(pool.column(columns.only_group)), n, rng)
     taken = pool.take(pa.array(rows))
     hidden = {columns.labeler, columns.label, columns.cohort, columns.gold, columns.gold_weight}
-    shown = [name for name in taken.column_names if name not in hidden - {columns.group}]
+    shown = [name for name in taken.column_names if name not in hidden - {columns.only_group}]
     taken = taken.select(shown)
     few = _fewer_labels(table, columns.labeler, rng)
     gold = _beside(known, taken, _placeholder(few, known, config), config)
@@ -110,7 +110,7 @@ def read_candidates(
     judged_rows = np.flatnonzero(data.gold.position < n_known)
     candidate_rows = np.flatnonzero(data.gold.position >= n_known)
     place = data.gold.position[candidate_rows] - n_known
-    counted = pc.value_counts(_text(pool.column(columns.group))).to_pylist()
+    counted = pc.value_counts(_text(pool.column(columns.only_group))).to_pylist()
     return Candidates(
         data=replace(data, gold=_rows_of(data.gold, judged_rows)),
         items=_rows_of(data.gold, candidate_rows),

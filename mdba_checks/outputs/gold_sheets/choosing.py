@@ -265,7 +265,7 @@ def _summary(
     planned: int,
     config: CheckConfig,
 ) -> tuple[str, ...]:
-    counts = sheet[config.columns.group].value_counts()
+    counts = sheet[config.columns.only_group].value_counts()
     of_groups = ", ".join(f"{count} of {name}" for name, count in counts.items())
     total = sum(candidates.population.values())
     return (

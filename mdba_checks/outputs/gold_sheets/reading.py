@@ -33,13 +33,13 @@ def read_sheet(source: Source, config: CheckConfig) -> pd.DataFrame:
     """
     columns, where = config.columns, f"sheet {source_name(source)}"
     item = columns.item or "item"
-    names = {item, columns.group, columns.gold, TURN, CODE, columns.cluster or item}
+    names = {item, columns.only_group, columns.gold, TURN, CODE, columns.cluster or item}
     kind = Path(source).suffix.lower() if isinstance(source, (str, Path)) else ""
     readers = {".xlsx": _from_excel, ".json": _from_label_studio}
     if kind in readers:
         source = readers[kind](Path(str(source)), config)
     sheet = read_frame(source, names, config)
-    for name in (item, columns.group, columns.gold, WEIGHT, TURN, SEED, CODE):
+    for name in (item, columns.only_group, columns.gold, WEIGHT, TURN, SEED, CODE):
         if name not in sheet:
             raise InputError(
                 f"{where} has no column {name!r}: it is not a sheet as mdba choose wrote it."
@@ -47,7 +47,7 @@ def read_sheet(source: Source, config: CheckConfig) -> pd.DataFrame:
             )
     if sheet.empty:
         raise InputError(f"{where} has no rows")
-    _refuse_changed(sheet, where, item, columns.group)
+    _refuse_changed(sheet, where, item, columns.only_group)
     answer = sheet[columns.gold].astype(object)
     sheet[columns.gold] = answer.where(answer.notna(), None)
     return sheet.drop(columns=[name for name in (REASON, CODE) if name in sheet])
@@ -107,7 +107,13 @@ def _from_excel(path: Path, config: CheckConfig) -> pd.DataFrame:
         reason = getattr(error, "strerror", None) or "it is not an Excel file"
         raise InputError(f"cannot read {path}: {reason}") from None
     table = table.mask(table.isin(list(config.missing_values)), None)
-    named = {config.columns.item or "item", config.columns.group, config.columns.gold, TURN, CODE}
+    named = {
+        config.columns.item or "item",
+        config.columns.only_group,
+        config.columns.gold,
+        TURN,
+        CODE,
+    }
     for name in table:
         if name not in named:
             table[name] = table[name].infer_objects()

@@ -43,16 +43,16 @@ def make_sheet(
     """Return the sheet of a round; features are shown, and nothing that labelers said."""
     columns = config.columns
     item = columns.item or "item"
-    wanted = [item, columns.group, *features, *([columns.cluster] if columns.cluster else [])]
+    wanted = [item, columns.only_group, *features, *([columns.cluster] if columns.cluster else [])]
     shown = [name for name in dict.fromkeys(wanted) if name in items.column_names]
     sheet: pd.DataFrame = items.select(shown).to_pandas()
-    for name in (item, columns.group):
+    for name in (item, columns.only_group):
         sheet[name] = sheet[name].astype(object)
     for name in (columns.gold, *OWN_COLUMNS):
         if name in sheet:
             raise InputError(f"column {name!r} of labels has the name of a column of the sheet")
     sheet[columns.gold] = None
-    group = sheet[columns.group]
+    group = sheet[columns.only_group]
     sheet[REASON] = [
         _BY_WORTH if open_one else f"drawn at random among {name}"
         for open_one, name in zip(by_worth, group, strict=True)
@@ -61,7 +61,7 @@ def make_sheet(
     sheet[WEIGHT] = [float(f"{each:.{_DIGITS}g}") for each in weight]
     sheet[TURN] = f"{turn} of {planned}"
     sheet[SEED] = seed
-    sheet[CODE] = codes(sheet, item, columns.group)
+    sheet[CODE] = codes(sheet, item, columns.only_group)
     return sheet
 
 

@@ -20,6 +20,8 @@ from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
 from mdba_checks.tables.arrays import IntArray
 from mdba_checks.tables.clusters import assign_clusters
+from mdba_checks.tables.data import Data, GoldRows, LabelRows
+from mdba_checks.tables.decisions import decisions
 from mdba_checks.tables.encoding import MOST_COMBINATIONS
 from mdba_checks.tables.exact_sums import Moments
 from mdba_checks.tables.hashing import (
@@ -30,9 +32,6 @@ from mdba_checks.tables.hashing import (
     row_fingerprints,
 )
 from mdba_checks.tables.loading import (
-    Data,
-    GoldRows,
-    LabelRows,
     cluster_columns,
     cohorts_of,
     drop_incomplete,
@@ -44,10 +43,9 @@ from mdba_checks.tables.partitions.partitioned import Partitions
 from mdba_checks.tables.partitions.plan import Plan, PlannedNumber, candidates, make_plan, mixed
 from mdba_checks.tables.partitions.remote import Remote, RemoteMatrix, check_of
 from mdba_checks.tables.partitions.summaries import Names, added, summarise
+from mdba_checks.tables.questions import EACH, Question, groups_of
 from mdba_checks.tables.roles import (
     Roles,
-    binary,
-    check_gold,
     check_groups,
     find_roles,
     rounds_of,
@@ -109,11 +107,11 @@ def load_parts(parts: Partitions, gold: Source, config: CheckConfig) -> Data:
         plan=plan,
         roles=tuple(used),
         whole=roles.in_labels,
-        group=roles.columns.group,
+        group=roles.group,
         few_values=plan.few_values,
     )
     found = parts.map(_second_pass, asked)
-    whole = gold_table.select(list(dict.fromkeys([*plan.names, roles.columns.group])))
+    whole = gold_table.select(list(dict.fromkeys([*plan.names, roles.group])))
     return _Loader(parts=parts, config=config, roles=roles, plan=plan, messages=messages).loaded(
         found, gold_table, whole, gold_hash
     )
@@ -124,12 +122,17 @@ def _refuse_settings(config: CheckConfig) -> None:
         raise InputError(
             "pseudonymize works with the local engine only: check a Parquet file with engine local"
         )
+    if len(config.columns.groups) > 1 or config.positive == EACH:
+        raise InputError(
+            "labels that stay on a cluster are compared by one group column and one meaning of "
+            "positive: name one of each, or check a Parquet file with engine local"
+        )
 
 
 def _plan(
     parts: Partitions, names: list[str], gold: pa.Table, roles: Roles, config: CheckConfig
 ) -> Plan:
-    group = roles.columns.group
+    group = roles.group
     labels = added(parts.map(summarise, (names, group, roles.in_labels)))
     complete = (group, roles.columns.gold)
     own = summarise((names, group, complete), None, gold)
@@ -138,7 +141,7 @@ def _plan(
 
 def _role_columns(roles: Roles) -> list[str]:
     columns = roles.columns
-    used = (columns.labeler, columns.label, columns.group, roles.item, roles.cluster)
+    used = (columns.labeler, columns.label, roles.group, roles.item, roles.cluster)
     return [name for name in (*used, columns.cohort) if name is not None]
 
 
@@ -223,17 +226,17 @@ class _Loader:
 
         labeler_names, (labeler,) = unify(as_names(tables[0].column(columns.labeler)))
         labelers = labeler_names.to_pylist()
-        group_names, group = unify(*(as_names(each.column(columns.group)) for each in tables))
-        groups = group_names.to_pylist()
-        reference = check_groups(groups, group[0], group[1], config)
-        decision, correct = binary(
+        question = Question((roles.group,))
+        groups, group = groups_of(*([as_names(each.column(roles.group))] for each in tables))
+        reference = check_groups(groups, group, question, config)
+        decision, correct = decisions(
             as_names(tables[0].column(columns.label)),
             as_names(tables[1].column(columns.gold)),
+            question,
             config,
             messages,
         )
-        check_gold(correct, config)
-        for column, who in ((columns.labeler, labelers), (columns.group, groups)):
+        for column, who in ((columns.labeler, labelers), (roles.group, groups)):
             messages += remarks(column, who, hide=config.pseudonymize)
         items = item_codes(tables, roles, messages)
         messages += self.plan.messages
@@ -311,6 +314,7 @@ class _Loader:
             labels_order=none,
             n_label_rows=n_label_rows,
             n_dropped=n_dropped,
+            question=question,
             reference=reference,
             has_items=roles.item is not None,
             has_clusters=columns.cluster is not None,
@@ -324,7 +328,7 @@ class _Loader:
     ) -> tuple[Mapping[str, Moments], Counter[tuple[int, str]] | None]:
         """Add up what the parts and gold say about features."""
         read = self.plan.read(gold)
-        own = Names.of(gold.column(self.roles.columns.group))
+        own = Names.of(gold.column(self.roles.group))
         values = self.plan.few_values
         sums = [*(part.sums for part in found), _sums(self.plan, read)]
         total = {name: sum((each[name] for each in sums), Moments()) for name in sums[0]}
@@ -355,13 +359,14 @@ class _Loader:
         here = tables[0].take(pa.array(orders[0][rows]))
         for feature, column in zip(remote.plan.features, columns, strict=False):
             here = here.append_column(feature.name, _as_arrow(feature, column))
-        gold = tables[1].select([self.roles.gold_item, self.roles.columns.group])
+        gold = tables[1].select([self.roles.gold_item, self.roles.group])
         for feature, column in zip(
             remote.plan.features, remote.plan.read(gold_features), strict=True
         ):
             gold = gold.append_column(feature.name, _as_arrow(feature, column))
         own = [items[0][orders[0][rows]], items[1]]
-        refuse_unequal_items([here, gold], own, remote.plan.names, self.roles, hide=False)
+        compared = [self.roles.group, *remote.plan.names]
+        refuse_unequal_items([here, gold], own, compared, self.roles, hide=False)
 
 
 def _as_arrow(feature: Any, column: Any) -> pa.Array:

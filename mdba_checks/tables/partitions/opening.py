@@ -9,7 +9,7 @@ from mdba_checks.tables.partitions.partitioned import LocalPartitions, Partition
 from mdba_checks.tables.sources import Source
 
 if TYPE_CHECKING:
-    from mdba_checks.tables.loading import Data
+    from mdba_checks.tables.data import Data
 
 
 def parts_of(labels: object) -> Partitions | None:
