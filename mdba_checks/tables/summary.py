@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
-from mdba_checks.tables.loading import Data
+from mdba_checks.tables.data import Data
 
 
 @dataclass(frozen=True)
