@@ -50,6 +50,7 @@ from mdba_checks.findings import (
     with_pooled,
 )
 from mdba_checks.tables import (
+    BoolArray,
     Data,
     DataSummary,
     FloatArray,
@@ -166,6 +167,13 @@ class Assessment:
             return None
         limit, confidence = self.config.policy.max_gap, self.confidence
         return crowd_table(self._crowds, self._measures, limit, confidence)
+
+    @property
+    def pooled(self) -> BoolArray:
+        """Per row of `gaps`, whether its gap was learned from the crowd (`findings/crowds.py`)."""
+        if self._crowds is None:
+            return np.zeros(len(self._table), dtype=bool)
+        return self._crowds.judged.ravel()
 
     @property
     def estimator(self) -> EstimatorName:

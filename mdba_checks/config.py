@@ -227,7 +227,8 @@ class Policy(_Model):
         ge=0,
         le=1,
         description="how far beyond max_gap somebody may turn out to be who is called borderline; "
-        "0: nobody is; default: half of max_gap",
+        "four margins are far beyond (see max_undecided); 0: nobody is borderline; default: half "
+        "of max_gap",
     )
     max_gap_overall: Number | None = Field(
         None,
@@ -240,7 +241,8 @@ class Policy(_Model):
         ge=0,
         le=1,
         description="share of the labels that may come from labelers who are undecided for lack of "
-        "evidence; a failed assumption is never covered",
+        "evidence; a twentieth of it from those who are probably beyond max_gap; those shown not "
+        "to be far beyond it do not count, unless this is 0; a failed assumption is never covered",
     )
     mode: Mode = Field("block", description="what to do with a data set that has biased labelers")
     quarantine: Literal["labeler", "group"] = Field(

@@ -17,7 +17,20 @@ import pandas as pd
 from mdba_checks.assessment import Assessment
 from mdba_checks.config import Mode, Policy
 from mdba_checks.errors import InputError
-from mdba_checks.findings import ASSUMPTION, BIASED, BORDERLINE, EVIDENCE, FAIR, INCONCLUSIVE
+from mdba_checks.findings import (
+    ASSUMPTION,
+    BIASED,
+    BORDERLINE,
+    EVIDENCE,
+    FAIR,
+    INCONCLUSIVE,
+    NEAR,
+    SUSPECT,
+    SUSPECTS_TOLERATED,
+    UNKNOWN,
+    far_beyond,
+    standing,
+)
 
 Verdict = Literal["pass", "annotate", "quarantine", "block", "inconclusive"]
 About = Literal["labeler", "cohort", "whole"]
@@ -73,7 +86,8 @@ class _Level:
     Attributes
     ----------
     rows
-        Judged gaps; `name` is the column that says whose they are.
+        Judged gaps; `name` is the column that says whose they are, and ``standing`` says what is
+        known about who is undecided for lack of evidence.
     labels
         How many labels everybody has given.
     limit
@@ -90,12 +104,24 @@ class _Level:
         rows = self.rows[self.rows["finding"] == finding]
         return rows[rows["cause"] == cause] if cause else rows
 
-    @property
-    def undecided_share(self) -> float:
-        """The share of the labels by those who are undecided for lack of evidence."""
-        open_ = set(self.found(INCONCLUSIVE, EVIDENCE)[self.name])
+    def standing(self, *kinds: str) -> pd.DataFrame:
+        """Return the rows of who is undecided for lack of evidence, of some kinds."""
+        return self.rows[self.rows["standing"].isin(kinds)]
+
+    def share(self, *kinds: str) -> float:
+        """Return the share of the labels by who is undecided, of some kinds."""
+        names = set(self.standing(*kinds)[self.name])
         total = sum(self.labels.values())
-        return sum(n for name, n in self.labels.items() if name in open_) / total if total else 0.0
+        return sum(n for name, n in self.labels.items() if name in names) / total if total else 0.0
+
+    def too_many(self, policy: Policy) -> tuple[str, ...]:
+        """Return the kinds of which there are more than is tolerated."""
+        if self.name == "whole":  # it is not a few labels that may stay undecided
+            return (UNKNOWN,) if len(self.standing(UNKNOWN)) else ()
+        if self.share(UNKNOWN, SUSPECT) > policy.max_undecided:
+            return (UNKNOWN, SUSPECT)
+        most = SUSPECTS_TOLERATED * policy.max_undecided
+        return (SUSPECT,) if self.share(SUSPECT) > most else ()
 
 
 def gate(
@@ -131,7 +157,7 @@ def gate(
     if policy is None:
         policy = assessment.config.policy
     judged = assessment.with_policy(policy)
-    gaps = judged.gaps
+    gaps = judged.gaps.assign(pooled=judged.pooled)
     if without:
         gaps = gaps[~pd.MultiIndex.from_frame(gaps[["labeler", "group"]]).isin(list(without))]
     return decide(
@@ -198,14 +224,21 @@ def _levels(
     overall: pd.DataFrame | None,
     cohorts: pd.DataFrame | None,
 ) -> Iterator[_Level]:
-    yield _Level(gaps, "labeler", labels, policy.max_gap)
+    known = gaps.assign(standing=standing(gaps, policy))
+    yield _Level(known, "labeler", labels, policy.max_gap)
     if cohorts is not None and len(cohorts):
         size = cohorts.groupby("cohort", sort=False)["n_labels"].max()
-        yield _Level(cohorts, "cohort", _counts(size), policy.max_gap)
+        yield _Level(_unknown(cohorts), "cohort", _counts(size), policy.max_gap)
     if overall is not None and len(overall):
-        rows = overall.assign(whole=_WHOLE)
+        rows = _unknown(overall).assign(whole=_WHOLE)
         limit = cast("float", policy.max_gap_overall)
         yield _Level(rows, "whole", {_WHOLE: sum(labels.values())}, limit)
+
+
+def _unknown(rows: pd.DataFrame) -> pd.DataFrame:
+    # Cohorts and all labels together are large parts of the data: near the limit is not enough.
+    is_open = (rows["finding"] == INCONCLUSIVE) & (rows["cause"] == EVIDENCE)
+    return rows.assign(standing=np.where(is_open, UNKNOWN, ""))
 
 
 def _counts(size: pd.Series) -> dict[str, int]:
@@ -225,8 +258,8 @@ def _removes(labelers: _Level, policy: Policy) -> pd.DataFrame:
         gone.append(labelers.found(BIASED))
     if _on_failed_assumption(policy) == "quarantine":
         gone.append(labelers.found(INCONCLUSIVE, ASSUMPTION))
-    if policy.on_inconclusive == "quarantine" and labelers.undecided_share > policy.max_undecided:
-        gone.append(labelers.found(INCONCLUSIVE, EVIDENCE))
+    if policy.on_inconclusive == "quarantine":
+        gone.append(labelers.standing(*labelers.too_many(policy)))
     return pd.concat(gone).sort_index(kind="stable")
 
 
@@ -240,7 +273,7 @@ def _verdict(level: _Level, policy: Policy, removes: pd.DataFrame) -> Verdict:
     handlings: list[str] = []
     if len(level.found(INCONCLUSIVE, ASSUMPTION)):
         handlings.append(_on_failed_assumption(policy))
-    if level.undecided_share > policy.max_undecided:
+    if level.too_many(policy):
         handlings.append(cast("str", policy.on_inconclusive))
     for handling in handlings:
         if handling == "block" or (handling == "quarantine" and not curable):
@@ -256,7 +289,7 @@ def _reasons(levels: list[_Level], policy: Policy) -> Iterator[str]:
         kinds = (
             (level.found(BIASED), f"biased beyond {limit}"),
             (level.found(INCONCLUSIVE, ASSUMPTION), "undecided: an assumption does not hold"),
-            (level.found(INCONCLUSIVE, EVIDENCE), _undecided(level, policy, limit)),
+            *_undecided(level, policy, limit),
             (level.found(BORDERLINE), f"borderline at {limit}"),
         )
         for rows, what in kinds:
@@ -270,12 +303,21 @@ def _reasons(levels: list[_Level], policy: Policy) -> Iterator[str]:
         yield "not a single gap could be estimated"
 
 
-def _undecided(level: _Level, policy: Policy, limit: str) -> str:
+def _undecided(level: _Level, policy: Policy, limit: str) -> Iterator[tuple[pd.DataFrame, str]]:
+    """Yield who is undecided for lack of evidence, with words for it."""
     if level.name == "whole":
-        return f"undecided at {limit}"
-    share, most = level.undecided_share, policy.max_undecided
-    than = "more than" if share > most else "at most"
-    return f"undecided at {limit} ({share:.1%} of the labels; {than} the tolerated {most:.0%})"
+        yield level.standing(UNKNOWN), f"undecided at {limit}"
+        return
+    for kind, also, most, what in (
+        (SUSPECT, (), SUSPECTS_TOLERATED * policy.max_undecided, ", but probably beyond it"),
+        (UNKNOWN, (SUSPECT,), policy.max_undecided, ""),
+    ):
+        share = level.share(kind, *also)
+        than = "more than" if share > most else "at most"
+        tolerated = f"{share:.1%} of the labels; {than} the tolerated {100 * most:g}%"
+        yield level.standing(kind), f"undecided at {limit}{what} ({tolerated})"
+    near = f"undecided at {limit}, but shown to be within ±{far_beyond(policy):g}"
+    yield level.standing(NEAR), near
 
 
 def _sentence(rows: pd.DataFrame, what: str, name: str) -> str:

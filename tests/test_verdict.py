@@ -164,6 +164,7 @@ class TestWhatIsUndecided:
 def row(who: str, finding: str, cause: str = "", column: str = "labeler") -> dict[str, object]:
     size = {BIASED: 0.4, FAIR: 0.0, BORDERLINE: 0.1, INCONCLUSIVE: 0.2}[finding]
     named = {column: who, "group": "women", "reference": "men", "n_labels": 100}
+    named |= {"ci_low": size - 0.3, "ci_high": size + 0.3, "p_value": 0.5}
     return {**named, "gap": size, "finding": finding, "cause": cause, "reason": "because"}
 
 

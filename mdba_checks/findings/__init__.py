@@ -63,6 +63,14 @@ from mdba_checks.findings.model_gap import ModelGap, model_gaps
 from mdba_checks.findings.plan import PLAN_COLUMNS, Plan, check_wish, make_plan
 from mdba_checks.findings.sensitivity import overturned, robustness
 from mdba_checks.findings.together import Together, take_together
+from mdba_checks.findings.undecided import (
+    NEAR,
+    SUSPECT,
+    SUSPECTS_TOLERATED,
+    UNKNOWN,
+    far_beyond,
+    standing,
+)
 
 __all__ = [
     "ASSUMPTION",
@@ -74,8 +82,12 @@ __all__ = [
     "GAP_COLUMNS",
     "INCONCLUSIVE",
     "MOST_ROUNDS",
+    "NEAR",
     "PLAN_COLUMNS",
     "SEVERITY",
+    "SUSPECT",
+    "SUSPECTS_TOLERATED",
+    "UNKNOWN",
     "Cause",
     "Contrast",
     "Crowds",
@@ -105,6 +117,7 @@ __all__ = [
     "doubts",
     "draw",
     "errors_beyond",
+    "far_beyond",
     "find_crowds",
     "find_families",
     "gap_table",
@@ -122,6 +135,7 @@ __all__ = [
     "p_values",
     "robustness",
     "sides_of",
+    "standing",
     "take_together",
     "with_crowds",
     "with_findings",

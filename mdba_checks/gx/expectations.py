@@ -64,8 +64,8 @@ class ExpectLabelerTprGapToBeWithin(LabelerGapExpectation):
     max_gap_overall : float or None
         The largest tolerated difference for all labels together. Default: max_gap.
     max_undecided : float
-        The share of labels that may come from labelers who are undecided for lack of evidence.
-        Default: 0.1.
+        The share of labels that may come from labelers who are undecided for lack of evidence, not
+        counting those shown to be at most four margins beyond max_gap. Default: 0.1.
     mode : str
         What happens when somebody is shown biased: block (default) and quarantine fail, because a
         batch is used as it is; annotate succeeds with a note.
