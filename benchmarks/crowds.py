@@ -52,6 +52,7 @@ SHOWN = {
     "borderline": ".1%",
     "wrong": ".1%",
     "table_error": ".3f",
+    "table_cover": ".1%",
     "whole_covered": ".1%",
     "whole_width": ".3f",
     "mean_covered": ".1%",
@@ -106,8 +107,19 @@ def run(name: str, people: Any, bias: Any, seed: int) -> dict[str, Any]:
 
 
 def _in_the_table(made: Crowd, gaps: pd.DataFrame) -> dict[str, float]:
-    estimate = gaps["table_gap" if "table_gap" in gaps else "gap"].to_numpy()
-    return {"table_error": float(np.nanmean(np.abs(estimate - made.truth["table_gap"])))}
+    """Return how good the statements about the labels in the table are."""
+    names = ("table_gap", "table_low", "table_high")
+    if names[0] not in gaps:  # the first version had one gap, that of the table
+        names = ("gap", "ci_low", "ci_high")
+    estimate, low, high = (gaps[name].to_numpy() for name in names)
+    truth = made.truth["table_gap"].to_numpy()
+    known = np.isfinite(truth)  # somebody may have no item of a group where yes is right
+    covered = (low <= truth) & (truth <= high)
+    return {
+        "table_error": float(np.nanmean(np.abs(estimate - truth))),
+        "table_cover": float(covered[known].mean()),
+        "table_width": float(np.nanmean(high - low)),
+    }
 
 
 def _of_all(made: Crowd, assessment: Assessment) -> dict[str, float]:

@@ -450,7 +450,8 @@ def _assessment(
         crowds = find_crowds(data, estimation, wanted, overall.numbers, config)
     if overall is not None and crowds is not None:
         measures = with_pooled(measures, crowds.judged, overall.measures)
-    judged = gap_table(data.labelers, wanted, numbers, measures, config, crowds)
+    decided = with_crowds(numbers, crowds, config.confidence)
+    judged = gap_table(data.labelers, wanted, numbers, measures, config, crowds, decided)
     return Assessment(
         config=promised,
         data=DataSummary.of(data),
@@ -461,7 +462,7 @@ def _assessment(
         rates=_both_rates(estimation, data),
         pseudonyms=pseudonyms,
         _table=judged,
-        _numbers=with_crowds(numbers, crowds, config.confidence),
+        _numbers=decided,
         _measures=measures,
         _overall=overall,
         _cohorts=take_together(

@@ -18,6 +18,7 @@ from mdba_checks.estimation.crowd import (
 from mdba_checks.estimation.engines import open_engine
 from mdba_checks.estimation.estimators import (
     ESTIMATORS,
+    Averaged,
     Estimator,
     Evidence,
     GoldEvidence,
@@ -35,6 +36,7 @@ __all__ = [
     "ESTIMATORS",
     "MOST_LABELS",
     "STEPS",
+    "Averaged",
     "ClassifierLearner",
     "CrowdGaps",
     "CrowdGold",

@@ -22,7 +22,17 @@ from mdba_checks.estimation.estimators import (
     mdba_dr,
 )
 from mdba_checks.estimation.hidden import Hidden
-from mdba_checks.estimation.labelers import N_FOLDS, Items, Known, Pool, Rows, fit_models, know
+from mdba_checks.estimation.labelers import (
+    N_FOLDS,
+    OWN_MODEL_LABELS,
+    Average,
+    Items,
+    Known,
+    Pool,
+    Rows,
+    fit_models,
+    know,
+)
 from mdba_checks.estimation.lack_of_fit import LackOfFit
 from mdba_checks.estimation.right_answers import Correctness, Described
 from mdba_checks.metrics import METRICS, Metric
@@ -37,6 +47,7 @@ class Models:
     gold_fold: IntArray  # (gold rows,): the fold of items that were labeled too, else -1
     correctness: Correctness
     gold_scores: FloatArray  # (folds, gold rows, scores); NaN by models that saw the item
+    average: Average | None  # where there is a crowd
 
 
 @dataclass(frozen=True)
@@ -50,6 +61,13 @@ class Common:
     metric: Metric
     keeps_scores: bool  # whether consensus scores of rows are asked for
     models: Models | None  # None where no estimator needs them
+
+    @property
+    def average(self) -> Average | None:
+        """The average labeler, where it may describe people with few labels."""
+        if self.models is None or not all(each.is_doubly_robust for each in self.estimators):
+            return None
+        return self.models.average
 
 
 @dataclass(frozen=True)
@@ -66,6 +84,21 @@ class Bucket:
     trees: Matrix
     known: Known | None  # what fitting the pool found out about these labelers
     inferred: Mapping[str, FloatArray]  # right labels as the baselines infer them
+
+    def part(self, rows: IntArray) -> Bucket:
+        """Return the rows of some of the labelers."""
+        return Bucket(
+            self.labeler[rows],
+            self.group[rows],
+            self.decision[rows],
+            self.item[rows],
+            self.cohort[rows],
+            self.fold[rows],
+            self.linear.take(rows),
+            self.trees.take(rows),
+            self.known.take(rows) if self.known else None,
+            {name: right[rows] for name, right in self.inferred.items()},
+        )
 
     def rows(self) -> Rows:
         """Return the rows with their features as arrays."""
@@ -107,6 +140,11 @@ class CohortSums:
         shape = common.n_cohorts, evidence.n_labelers, n_groups
         cell = (bucket.cohort.astype(np.int64) * shape[1] + evidence.place) * n_groups
         count = np.bincount(cell + bucket.group, minlength=int(np.prod(shape))).reshape(shape)
+        if evidence.averaged and common.models and common.average:  # all have the same f
+            total = count.sum(axis=1)[:, group].astype(float)
+            # People differ from the average, but their mean does not.
+            spread = common.average.on_gold(common.models.gold_scores, group)[1]
+            return cls(total * evidence.f_gold, total * spread, total)
         weight = count[:, :, group].astype(float)  # (cohorts, labelers, gold items)
         return cls(
             np.einsum("ckj,kj->cj", weight, evidence.f_gold),
@@ -156,10 +194,52 @@ class Estimation:
     fit: LackOfFit | None = None  # what the models leave in the data
     rate_by_c: FloatArray | None = None  # (labelers, groups, c), where several c were asked for
 
+    def ordered(self, labelers: IntArray, rows: IntArray) -> Estimation:
+        """Return the same of a bucket with labelers and rows in another order."""
+
+        def taken(array: FloatArray | None, order: IntArray) -> FloatArray | None:
+            return None if array is None else array[order]
+
+        fidelity = self.fidelity
+        if fidelity is not None:
+            arrays = (fidelity.auc, fidelity.brier, fidelity.within)
+            fidelity = Fidelity(*(array[labelers] for array in arrays))
+        return replace(
+            self,
+            rates={name: each.take(labelers) for name, each in self.rates.items()},
+            n_labels=self.n_labels[labelers],
+            n_positive=self.n_positive[labelers],
+            fidelity=fidelity,
+            tpr=self.tpr.take(labelers) if self.tpr else None,
+            fpr=self.fpr.take(labelers) if self.fpr else None,
+            g=taken(self.g, rows),
+            f=taken(self.f, rows),
+            scores=taken(self.scores, rows),
+            rate_by_c=taken(self.rate_by_c, labelers),
+        )
+
 
 def estimate_bucket(common: Common, bucket: Bucket) -> Estimation:
-    """Return what the estimators make of the labelers of a bucket."""
-    evidence, scores = _evidence(common, bucket)
+    """Return what the estimators make of the labelers of a bucket.
+
+    People with few labels are described by the average labeler, the others by models of their own.
+    """
+    _, place, count = np.unique(bucket.labeler, return_inverse=True, return_counts=True)
+    few = (count < OWN_MODEL_LABELS) & (common.average is not None)
+    if few.all() or not few.any():
+        return _estimated(common, bucket, averaged=bool(few.all()))
+    parts, rows, labelers = [], [], []
+    for averaged in (False, True):
+        labelers.append(np.flatnonzero(few == averaged))
+        rows.append(np.flatnonzero(few[place] == averaged))
+        parts.append(_estimated(common, bucket.part(rows[-1]), averaged=averaged))
+    return joined(parts).ordered(
+        np.argsort(np.concatenate(labelers)), np.argsort(np.concatenate(rows))
+    )
+
+
+def _estimated(common: Common, bucket: Bucket, *, averaged: bool) -> Estimation:
+    evidence, scores = _evidence(common, bucket, averaged=averaged)
     asked = for_metric(evidence, common.metric)
     rates: dict[str, Rates] = {}
     for each in common.estimators:
@@ -190,7 +270,9 @@ def estimate_bucket(common: Common, bucket: Bucket) -> Estimation:
     )
 
 
-def _evidence(common: Common, bucket: Bucket) -> tuple[Evidence, FloatArray | None]:
+def _evidence(
+    common: Common, bucket: Bucket, *, averaged: bool
+) -> tuple[Evidence, FloatArray | None]:
     """Return what estimators read, and the consensus scores of the rows where there are models."""
     gold, models = common.gold, common.models
     codes, place = np.unique(bucket.labeler, return_inverse=True)
@@ -202,11 +284,18 @@ def _evidence(common: Common, bucket: Bucket) -> tuple[Evidence, FloatArray | No
     spread: FloatArray = f_gold
     if models:
         rows = bucket.rows()
-        known = bucket.known or know(rows, models.pool)
-        items = Items(gold.group, gold.linear, gold.trees)
-        own = fit_models(rows, items, models.gold_fold, models.pool, known)
-        f, f_gold, spread = own.on_rows, own.on_gold, own.spread
         g, scores = _right(rows, models)
+        if averaged and models.average:
+            f = models.average(scores, rows.group, rows.fold)
+            f_gold, spread = (
+                each[None] for each in models.average.on_gold(models.gold_scores, gold.group)
+            )
+            spread = spread + models.average.between[gold.group] * (f_gold * (1 - f_gold)) ** 2
+        else:
+            known = bucket.known or know(rows, models.pool)
+            items = Items(gold.group, gold.linear, gold.trees)
+            own = fit_models(rows, items, models.gold_fold, models.pool, known)
+            f, f_gold, spread = own.on_rows, own.on_gold, own.spread
         gold_g = models.correctness.on_gold
         g_spread = models.correctness.spread
     evidence = Evidence(
@@ -229,6 +318,7 @@ def _evidence(common: Common, bucket: Bucket) -> tuple[Evidence, FloatArray | No
         f_gold=f_gold,
         f_spread=spread,
         direct=direct_pairs(bucket.item, gold.item) if models else None,
+        averaged=averaged,
     )
     return evidence, scores
 

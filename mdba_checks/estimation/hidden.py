@@ -39,6 +39,7 @@ _LEAST_PAIRS = 50
 _LEAST_DIRECT = 20
 # Direct evidence is used where it fixes rates this well; else it would add more noise than it helps
 _USEFUL_ERROR = 0.05
+_AT_ONCE = 256  # labelers × gold items in memory
 _CHANCE = 1.64  # standard errors: as far as a 90% interval reaches
 
 
@@ -171,6 +172,18 @@ def _pairs_of(agreement: Agreement, code: int) -> float | None:
     return float(max(agreement.covariance[code] + agreement.error[code], 0.0))
 
 
+def _from_gold(rates: Rates, here: BoolArray) -> FloatArray:
+    """Return the variance of rates that comes from some of the gold items, (labelers,)."""
+    n, found = len(rates.rate), []
+    for begin in range(0, n, _AT_ONCE):
+        some = rates if n <= _AT_ONCE else rates.take(np.arange(begin, min(begin + _AT_ONCE, n)))
+        influence = some.influence()
+        if not influence.shape[1]:
+            return np.zeros(n)
+        found.append((influence[:, here].astype(float) ** 2).sum(axis=1))
+    return np.concatenate(found)
+
+
 @dataclass(frozen=True)
 class _Found:
     """The answer for one group; arrays are (labelers,)."""
@@ -193,9 +206,7 @@ class _Group:
         share = gold.share[here]
         self.brier = float(share @ error)
         self.brier_error = float(np.sqrt((share**2) @ (error - self.brier) ** 2))
-        from_gold = 0.0
-        if rates.gold_influence.shape[1]:
-            from_gold = (rates.gold_influence[:, here].astype(float) ** 2).sum(axis=1)
+        from_gold = _from_gold(rates, here)
         self.rate_error = np.sqrt(np.nan_to_num(rates.own_variance[:, code]) + from_gold)
         self.top, self.bottom = parts.numerator[:, code], parts.denominator[:, code]
         self.yes, self.open = parts.yes[:, code], parts.open_share[:, code]

@@ -37,6 +37,8 @@ from mdba_checks.estimation.estimators import (
 from mdba_checks.estimation.hidden import account_for_hidden, measure_agreement
 from mdba_checks.estimation.labelers import (
     N_FOLDS,
+    OWN_MODEL_LABELS,
+    Average,
     Items,
     Known,
     Learner,
@@ -44,8 +46,10 @@ from mdba_checks.estimation.labelers import (
     Rows,
     XGBoostLearner,
     assign_folds,
+    fit_average,
     fit_pool,
     scramble,
+    without_few,
 )
 from mdba_checks.estimation.lack_of_fit import LackOfFit, measure_lack_of_fit, rows_compared
 from mdba_checks.estimation.remote import estimate_elsewhere, refuse_inferring
@@ -70,6 +74,7 @@ class Pooled:
     fold: IntArray
     pool: Pool
     known: Known | None  # None when the pool is a sample of the labelers
+    average: Average | None  # where there is a crowd
 
 
 @dataclass(frozen=True)
@@ -123,10 +128,11 @@ def estimate_rates(
         tell = _Count(len(data.labelers), run.tell)
         if data.remote is not None:
             fold = shared.fold if shared else None
-            parts = estimate_elsewhere(data, common, fold, _row_ranges(data), tell.add)
+            ranges = _row_ranges(data, averages=common.average is not None)
+            parts = estimate_elsewhere(data, common, fold, ranges, tell.add)
         else:
             parts = []
-            buckets = _buckets(data, shared, inferred)
+            buckets = _buckets(data, common, shared, inferred)
             for part in (engine or LocalEngine(jobs)).map(estimate_bucket, common, buckets):
                 parts.append(part)
                 tell.add(len(part.n_labels))
@@ -290,15 +296,17 @@ class _Run:
         chosen = pool_sample(self.data, self.seed)
         self.tell("pooled models", 0, 1)
         where = slice(None) if chosen is None else chosen
+        crowd = is_crowd(self.data)
+        rows = Rows(
+            labeler=without_few(labels.labeler[where]) if crowd else labels.labeler[where],
+            group=labels.group[where],
+            decision=labels.decision[where],
+            fold=fold[where],
+            linear=labels.linear[where],
+            trees=labels.trees[where],
+        )
         pool, known = fit_pool(
-            Rows(
-                labeler=labels.labeler[where],
-                group=labels.group[where],
-                decision=labels.decision[where],
-                fold=fold[where],
-                linear=labels.linear[where],
-                trees=labels.trees[where],
-            ),
+            rows,
             n_groups=len(self.data.groups),
             tree_types=self.data.tree_types,
             learner=learner,
@@ -307,8 +315,12 @@ class _Run:
             seed=self.seed,
             over_folds=self.over_folds,
         )
+        average = None
+        if crowd:
+            rows = replace(rows, labeler=labels.labeler[where])
+            average = fit_average(rows, pool)
         self.tell("pooled models", 1, 1)
-        return Pooled(fold, pool, known if chosen is None else None)
+        return Pooled(fold, pool, known if chosen is None else None, average)
 
     def shared_models(self, pooled: Pooled) -> Shared:
         gold = self.data.gold
@@ -335,7 +347,9 @@ class _Run:
             seed=self.seed,
         )
         return Shared(
-            pooled.fold, Models(pooled.pool, gold_fold, correctness, unseen), pooled.known
+            pooled.fold,
+            Models(pooled.pool, gold_fold, correctness, unseen, pooled.average),
+            pooled.known,
         )
 
 
@@ -362,13 +376,13 @@ def fold_of_gold(gold_item: IntArray, item: IntArray, fold: IntArray) -> IntArra
 
 
 def _buckets(
-    data: Data, shared: Shared | None, inferred: dict[str, FloatArray]
+    data: Data, common: Common, shared: Shared | None, inferred: dict[str, FloatArray]
 ) -> Iterator[Bucket]:
     """Yield buckets of whole labelers; which ones depends on the data alone."""
     labels = data.labels
     known = shared.known if shared else None
     fold = shared.fold if shared else np.zeros(len(labels), dtype=np.int64)
-    for where in _row_ranges(data):
+    for where in _row_ranges(data, averages=common.average is not None):
         yield Bucket(
             labeler=labels.labeler[where],
             group=labels.group[where],
@@ -383,17 +397,18 @@ def _buckets(
         )
 
 
-def _row_ranges(data: Data) -> Iterator[slice]:
+def _row_ranges(data: Data, *, averages: bool) -> Iterator[slice]:
+    """Yield the rows of buckets; only a model of one's own is applied to all gold items."""
     counts = np.bincount(data.labels.labeler, minlength=len(data.labelers))
     most = max(1, _BUCKET_GOLD // len(data.gold.group))
     most_rows = min(_BUCKET_ROWS, _BUCKET_CELLS // max(1, data.labels.linear.shape[1]))
     begin = end = labelers = 0
     for count in counts:
-        if labelers and (end + count - begin > most_rows or labelers == most):
+        if end > begin and (end + count - begin > most_rows or labelers == most):
             yield slice(begin, end)
             begin, labelers = end, 0
         end += int(count)
-        labelers += 1
+        labelers += not (averages and count < OWN_MODEL_LABELS)
     yield slice(begin, end)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mdba_checks.config import CheckConfig
-from mdba_checks.findings.crowds import Crowds, with_crowds
+from mdba_checks.findings.crowds import Crowds
 from mdba_checks.findings.diagnostics import Measures, doubts, obstacles
 from mdba_checks.findings.inference import Contrast, Gaps
 from mdba_checks.findings.judge import EVERYONE_ELSE, INCONCLUSIVE, judge
@@ -50,15 +50,16 @@ def gap_table(
     measures: Measures,
     config: CheckConfig,
     crowds: Crowds | None = None,
+    decided: Gaps | None = None,
 ) -> pd.DataFrame:
     """Return the gaps of `who` with findings under the policy, columns as in `GAP_COLUMNS`.
 
-    `numbers` are about the labels in the table; with `crowds`, `gap` and the findings are about how
-    people decide.
+    `numbers` are about the labels in the table. With `crowds`, `gap` and the findings are about how
+    people decide: `decided`, what `with_crowds` returns.
     """
     table_gap = numbers.gap
     table_low, table_high = numbers.interval(config.confidence)
-    numbers = with_crowds(numbers, crowds, config.confidence)
+    numbers = decided or numbers
     low, high = numbers.interval(config.confidence)
     rate_low, rate_high = numbers.rate_interval(config.confidence)
     groups = [measures.groups[each.group] for each in wanted]

@@ -135,6 +135,7 @@ def compare(
     path, path_error, apart = (arrays.pop(name, None) for name in ("path", "path_error", "apart"))
     joint_errors = JointErrors(
         gold_influence=rates.gold_influence,
+        averaged=rates.averaged,
         sides=tuple(sides_of(each, rates.mass, rates.rate.shape[1]) for each in wanted),
         gold_group=gold_group,
         clusters=clusters,
@@ -156,7 +157,7 @@ def _compared(
     """Return the arrays of `Gaps` under one contrast."""
     n_groups = rates.rate.shape[1]
     sides = sides_of(contrast, rates.mass, n_groups)
-    influence = on_gap(rates.gold_influence, sides, gold_group, clusters)
+    influence = on_gap(rates.influence(), sides, gold_group, clusters)
     used = np.where(sides == 0, 0.0, rates.rate)
     own = (sides**2 * np.where(sides == 0, 0.0, rates.own_variance)).sum(axis=1)
     rest = (sides**2 * np.where(sides == 0, 0.0, rates.model_variance)).sum(axis=1)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
+from mdba_checks.estimation import Averaged
 from mdba_checks.tables import FloatArray, IntArray
 
 _DRAWS = 1000
@@ -28,8 +29,8 @@ class JointErrors:
 
     Attributes
     ----------
-    gold_influence
-        As in `Rates`, (labelers, gold rows).
+    gold_influence, averaged
+        As in `Rates`: the influence of gold rows on labelers.
     sides
         Per contrast the weight of every group in the gap, (labelers, groups).
     gold_group, clusters
@@ -43,6 +44,7 @@ class JointErrors:
     """
 
     gold_influence: FloatArray
+    averaged: Averaged | None
     sides: tuple[FloatArray, ...]
     gold_group: IntArray
     clusters: Any
@@ -70,13 +72,19 @@ class JointErrors:
                 usable = some[np.isfinite(error) & (error > 0)]
                 own = np.sqrt(self.own_variance[usable, contrast])[:, None]
                 influence = on_gap(
-                    self.gold_influence[usable], sides[usable], self.gold_group, self.clusters
+                    self._influence(usable), sides[usable], self.gold_group, self.clusters
                 )
                 noise = of_own.standard_normal((len(usable), _DRAWS))
                 total = influence @ of_gold + own * noise
                 total /= self.std_error[usable, contrast][:, None]
                 largest = np.maximum(largest, np.abs(total).max(axis=0, initial=0.0))
         return largest
+
+    def _influence(self, labelers: IntArray) -> FloatArray:
+        if self.averaged is None:
+            return self.gold_influence[labelers]
+        averaged, own = self.averaged.take(labelers)
+        return averaged.on_gold(self.gold_influence[own])
 
     def _some_labelers(self) -> Iterator[IntArray]:
         for begin in range(0, len(self.order), AT_ONCE):

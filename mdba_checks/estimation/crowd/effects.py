@@ -30,8 +30,9 @@ N_SIDES = 2
 PER_SIDE = 2  # right, wrong
 SIZE = N_SIDES * PER_SIDE
 
-_CELLS = 2_000_000  # rows × nodes in memory at once
+_CELLS = 250_000  # rows × nodes at once: 2 MB, which stays near the caches
 _LEARN_NODES, _NODES = 32, 64
+_FACTORS = 512  # numbers between 1 and 2 whose product is finite
 _ROUNDS = 30
 _NEAR_STEPS, _FAR_STEPS = 2, 8  # Newton steps from the last mode, and from the prior's mean
 _FAR = 6.0  # logits: nobody is surer than that of what others will say, because people lapse
@@ -131,7 +132,8 @@ def learn(rows: Rows, n_groups: int, *, rounds: int = _ROUNDS) -> Response:
         linear = np.einsum("np,np->n", design, weights[rows.group])
         base = np.clip(linear, -_FAR, _FAR)
         modes, inverse = _modes(rows, base, prior, modes)
-        nodes, chance, curvature = _integrate(rows, base, prior, modes, inverse, z)
+        nodes = _integrate(rows, base, prior, modes, inverse, z)
+        chance, curvature = _expected(rows, base, nodes)
         prior = _maximised(nodes, first)
         moves = np.abs(linear) < _FAR  # beyond it, weights change nothing
         step = moves * (rows.decision - chance), moves * curvature
@@ -146,7 +148,7 @@ def posterior(
     prior = prior or response.prior
     base = response.score(rows.scores, rows.group)
     modes, inverse = _modes(rows, base, prior, None)
-    return _integrate(rows, base, prior, modes, inverse, _normal_nodes(n_nodes))[0]
+    return _integrate(rows, base, prior, modes, inverse, _normal_nodes(n_nodes))
 
 
 def vague() -> Prior:
@@ -252,8 +254,8 @@ def _integrate(
     modes: FloatArray,
     inverse: FloatArray,
     z: FloatArray,
-) -> tuple[Nodes, FloatArray, FloatArray]:
-    """Return the nodes, and per row the posterior mean of the chance of a yes and its curvature."""
+) -> Nodes:
+    """Return the nodes with their weights."""
     root = np.linalg.cholesky(inverse)
     effects = modes[:, :, None] + np.einsum("kcst,nt->kcns", root, z)
     away = effects - prior.mean[:, None]
@@ -262,35 +264,72 @@ def _integrate(
     log += (np.log(prior.share) - 0.5 * np.log(np.linalg.det(prior.cov)))[:, None]
     # Nodes stand for equal parts of their normal: its density is divided out.
     log += 0.5 * (z**2).sum(axis=1) + np.log(np.linalg.det(root))[..., None] - np.log(len(z))
-    flat = effects.reshape(rows.n_labelers, -1, N_SIDES, PER_SIDE)
+    by_cell = _by_cell(effects)
     log = log.reshape(rows.n_labelers, -1)
-    n_nodes = log.shape[1]
     weight = np.empty(log.shape)
     evidence = np.empty(rows.n_labelers)
-    chance, curvature = np.empty(len(rows)), np.empty(len(rows))
-    for own, labelers in rows.blocks(max(1, _CELLS // n_nodes)):
+    for own, labelers in rows.blocks(max(1, _CELLS // log.shape[1])):
         who = rows.labeler[own]
-        effect = flat[who, :, rows.side[own]]  # (rows, nodes, 2)
-        g = rows.g[own][:, None]
-        logit = base[own][:, None] + effect[..., 1] + g * (effect[..., 0] - effect[..., 1])
-        small = np.exp(-np.abs(logit))
-        said = np.where(rows.decision[own] > 0, 1.0, -1.0)[:, None]
-        likelihood = np.minimum(said * logit, 0) - np.log1p(small)
+        logit = _logits(rows, base, by_cell, own)
+        np.negative(logit, out=logit, where=(rows.decision[own] <= 0)[:, None])
         total = log[labelers]
-        present, first = np.unique(who, return_index=True)
-        if len(present):
-            total[present - labelers.start] += np.add.reduceat(likelihood, first)
+        if len(who):
+            # Of p = exp(min(x, 0)) / (1 + exp(-|x|)), sums and products are taken before the
+            # logarithm, which costs more than all the rest; products of so many are finite.
+            first = _stretches(who, _FACTORS)
+            likelihood = np.add.reduceat(np.minimum(logit, 0), first)
+            np.exp(np.negative(np.abs(logit, out=logit), out=logit), out=logit)
+            logit += 1
+            likelihood -= np.log(np.multiply.reduceat(logit, first))
+            starts = np.flatnonzero(np.diff(who[first], prepend=-1))
+            total[who[first][starts] - labelers.start] += np.add.reduceat(likelihood, starts)
         top = total.max(axis=1, keepdims=True)
         part = np.exp(total - top)
         whole = part.sum(axis=1, keepdims=True)
         weight[labelers] = part / whole
         evidence[labelers] = (np.log(whole) + top)[:, 0]
-        p = np.where(logit >= 0, 1.0, small) / (1 + small)
-        own_weight = weight[who]
+    return Nodes(effects, weight.reshape(effects.shape[:3]), evidence)
+
+
+def _expected(rows: Rows, base: FloatArray, nodes: Nodes) -> tuple[FloatArray, FloatArray]:
+    """Return per row the posterior mean of the chance of a yes, and of its curvature."""
+    by_cell = _by_cell(nodes.effects)
+    weight = nodes.weight.reshape(rows.n_labelers, -1)
+    chance, curvature = np.empty(len(rows)), np.empty(len(rows))
+    for own, _ in rows.blocks(max(1, _CELLS // weight.shape[1])):
+        p = _logits(rows, base, by_cell, own)
+        expit(p, out=p)
+        own_weight = weight[rows.labeler[own]]
         chance[own] = np.einsum("rn,rn->r", p, own_weight)
-        curvature[own] = np.einsum("rn,rn->r", p * (1 - p), own_weight)
-    nodes = Nodes(effects, weight.reshape(effects.shape[:3]), evidence)
-    return nodes, chance, curvature
+        curvature[own] = chance[own] - np.einsum("rn,rn,rn->r", p, p, own_weight)
+    return chance, curvature
+
+
+def _by_cell(effects: FloatArray) -> FloatArray:
+    """Return effects of (labelers, components, nodes, effects) as (2, labelers × sides, nodes)."""
+    shape = len(effects), -1, N_SIDES, PER_SIDE
+    by_cell: FloatArray = effects.reshape(shape).transpose(3, 0, 2, 1)
+    return np.ascontiguousarray(by_cell).reshape(PER_SIDE, len(effects) * N_SIDES, -1)
+
+
+def _logits(rows: Rows, base: FloatArray, by_cell: FloatArray, own: slice) -> FloatArray:
+    """Return the logit of a yes of some rows at every node, (rows, nodes)."""
+    cell = rows.labeler[own] * N_SIDES + rows.side[own]
+    g = rows.g[own][:, None]
+    logit: FloatArray = by_cell[0].take(cell, axis=0)
+    logit *= g
+    wrong = by_cell[1].take(cell, axis=0)
+    wrong *= 1 - g
+    logit += wrong
+    logit += base[own][:, None]
+    return logit
+
+
+def _stretches(who: IntArray, most: int) -> IntArray:
+    """Return where stretches of at most so many rows of one labeler begin."""
+    first = np.flatnonzero(np.diff(who, prepend=-1))
+    inside = np.arange(len(who)) - np.repeat(first, np.diff(np.append(first, len(who))))
+    return np.flatnonzero(inside % most == 0)
 
 
 def _maximised(nodes: Nodes, first: Prior) -> Prior:

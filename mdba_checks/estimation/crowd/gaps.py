@@ -12,8 +12,10 @@ own decisions say. Somebody is biased when both lie beyond the limit.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from scipy.special import ndtr
 from scipy.stats import norm
 
 from mdba_checks.tables import BoolArray, FloatArray, IntArray
@@ -21,7 +23,7 @@ from mdba_checks.tables import BoolArray, FloatArray, IntArray
 # Intervals may miss people of the unusual kinds this many times as often as they miss anybody.
 _MISSES = 1.8
 _TAILS = np.linspace(1.0, 0.2, 17)  # of the nominal tail, tried in turn
-_HALVINGS = 45
+_HALVINGS = 30  # of at most 16 standard errors and the distance between kinds
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class CrowdGaps:
         error: FloatArray = np.sqrt(self.own_variance + self.model_error**2)
         return error
 
-    @property
+    @cached_property
     def _spread(self) -> FloatArray:
         spread: FloatArray = np.sqrt(self.variance + self.gold_variance + self.model_error**2)
         return spread
@@ -68,25 +70,34 @@ class CrowdGaps:
     def below(self, value: FloatArray | float) -> FloatArray:
         """Return the probability that each gap is below a value, one for all or one for each."""
         at = np.broadcast_to(np.asarray(value, dtype=float), len(self.mean))[:, None]
-        chance: FloatArray = (self.weight * norm.cdf((at - self.mean) / self._spread)).sum(axis=1)
+        chance: FloatArray = (self.weight * ndtr((at - self.mean) / self._spread)).sum(axis=1)
         return chance
 
     def interval(self, confidence: float) -> tuple[FloatArray, FloatArray]:
         """Return lower and upper ends."""
         nominal = (1 - confidence) / 2
         enough = 1 - _MISSES * (1 - confidence)
-        low, high = self._between(nominal)
         unusual = self.weight[:, 1:].sum()
-        for share in _TAILS[1:]:
-            if unusual == 0 or self._unusual_within(low, high) >= enough * unusual:
-                break
-            low, high = self._between(share * nominal)
+        ends = [self._between(nominal)]
+        if unusual > 0 and self._unusual_within(*ends[0]) < enough * unusual:
+            # The first tail that is small enough, by halving what is left of them.
+            least, most = 1, len(_TAILS) - 1
+            while True:
+                middle = (least + most) // 2
+                ends.append(self._between(_TAILS[middle] * nominal))
+                if least == most:
+                    break
+                if self._unusual_within(*ends[-1]) >= enough * unusual:
+                    most = middle
+                else:
+                    least = middle + 1
+        low, high = ends[-1]
         return np.clip(low, -1, 1), np.clip(high, -1, 1)
 
     def p_value(self, max_gap: float) -> FloatArray:
         """Return p-values for a gap of at most `max_gap`, by own decisions alone."""
         size, error = np.abs(self.own), self.own_error
-        p: FloatArray = norm.sf((size - max_gap) / error) + norm.sf((size + max_gap) / error)
+        p: FloatArray = ndtr((max_gap - size) / error) + ndtr(-(size + max_gap) / error)
         return np.minimum(p, 1.0)
 
     def p_beyond(self, max_gap: float) -> FloatArray:
@@ -119,7 +130,5 @@ class CrowdGaps:
 
     def _unusual_within(self, low: FloatArray, high: FloatArray) -> float:
         mean, spread = self.mean[:, 1:], self._spread[:, 1:]
-        chance = norm.cdf((high[:, None] - mean) / spread) - norm.cdf(
-            (low[:, None] - mean) / spread
-        )
+        chance = ndtr((high[:, None] - mean) / spread) - ndtr((low[:, None] - mean) / spread)
         return float((self.weight[:, 1:] * chance).sum())

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mdba_checks.config import EstimatorName
 from mdba_checks.estimation.estimators import baselines, mdba, mdba_dr
 from mdba_checks.estimation.estimators.evidence import (
+    Averaged,
     Direct,
     Evidence,
     GoldEvidence,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ESTIMATORS",
+    "Averaged",
     "Direct",
     "Estimator",
     "Evidence",

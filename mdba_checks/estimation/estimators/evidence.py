@@ -52,10 +52,11 @@ class Evidence:
     f: FloatArray  # (rows,): f of the row's labeler, out of fold
     g: FloatArray  # (rows,)
     gold: GoldEvidence
-    f_gold: FloatArray  # (labelers, gold)
-    f_spread: FloatArray  # (labelers, gold)
+    f_gold: FloatArray  # (labelers, gold); one row for all where `averaged`
+    f_spread: FloatArray  # the same: how far off f may be, as a variance
     direct: Direct | None = None
     inferred: FloatArray | None = None  # (rows,): inferred right labels, for two baselines
+    averaged: bool = False  # whether the average labeler describes all of them
 
     def on_gold(self, predicted: FloatArray) -> FloatArray:
         """Return predictions on gold, replaced by the decision itself where there is one.
@@ -157,6 +158,52 @@ class Path:
 
 
 @dataclass(frozen=True)
+class Averaged:
+    """Influences of gold items on labelers who are described by the average labeler.
+
+    All of them have the same f, so the influence of an item is a sum of a few `basis` vectors, with
+    factors for every labeler and group: nothing is kept per labeler and item.
+    """
+
+    row: IntArray  # (labelers,): the row of influences of those with an f of their own, else -1
+    factor: FloatArray  # (labelers, groups, vectors)
+    basis: FloatArray  # (vectors, gold items)
+    group: IntArray  # (gold items,)
+
+    @classmethod
+    def nobody(cls, n_labelers: int, like: Averaged) -> Averaged:
+        """Return the same for labelers who all have an f of their own."""
+        shape = n_labelers, *like.factor.shape[1:]
+        return cls(np.arange(n_labelers), np.zeros(shape), like.basis, like.group)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Averaged]) -> Averaged:
+        """Return the influences of several buckets of labelers as one."""
+        begin, rows = 0, []
+        for part in parts:
+            rows.append(np.where(part.row >= 0, part.row + begin, -1))
+            begin += int((part.row >= 0).sum())
+        factor = np.concatenate([part.factor for part in parts])
+        return cls(np.concatenate(rows), factor, parts[0].basis, parts[0].group)
+
+    def take(self, labelers: IntArray) -> tuple[Averaged, IntArray]:
+        """Return some labelers, and the rows of influences that are theirs."""
+        row = self.row[labelers]
+        kept = row[row >= 0]
+        row = np.where(row >= 0, np.cumsum(row >= 0) - 1, -1)
+        return replace(self, row=row, factor=self.factor[labelers]), kept
+
+    def on_gold(self, own: FloatArray) -> FloatArray:
+        """Return the influence of every gold item on every labeler, (labelers, gold items)."""
+        influence: FloatArray = np.zeros((len(self.row), len(self.group)))
+        for vector, basis in enumerate(self.basis):
+            influence += self.factor[:, self.group, vector] * basis
+        has_own = self.row >= 0
+        influence[has_own] = own[self.row[has_own]]
+        return influence
+
+
+@dataclass(frozen=True)
 class Rates:
     """An estimator's answer: a rate per (labeler, group) and where its uncertainty comes from.
 
@@ -168,7 +215,8 @@ class Rates:
 
     rate: FloatArray  # (labelers, groups)
     own_variance: FloatArray  # (labelers, groups): from the labeler's own rows
-    gold_influence: FloatArray  # (labelers, gold items), on the rate of the item's own group
+    # (labelers, gold items), on the rate of the item's own group; of those with an f of their own
+    gold_influence: FloatArray
     mass: FloatArray  # (labelers, groups): positives the labeler had to find; pools groups
     allowance: FloatArray  # (labelers, groups): size of a bias that model errors could leave
     model_variance: FloatArray  # (labelers, groups): what neither more labels nor gold reduce
@@ -176,6 +224,7 @@ class Rates:
     model_shift: FloatArray | None = None
     parts: Parts | None = None  # of the doubly robust estimator alone
     path: Path | None = None  # of the doubly robust estimator alone
+    averaged: Averaged | None = None  # where the average labeler describes some of them
 
     @classmethod
     def joined(cls, each: Sequence[Rates]) -> Rates:
@@ -186,6 +235,12 @@ class Rates:
             return array
 
         parts = [one.parts for one in each if one.parts is not None]
+        like = next((one.averaged for one in each if one.averaged is not None), None)
+        averaged = None
+        if like is not None:
+            averaged = Averaged.joined(
+                [one.averaged or Averaged.nobody(len(one.rate), like) for one in each]
+            )
         return cls(
             rate=together("rate"),
             own_variance=together("own_variance"),
@@ -194,7 +249,14 @@ class Rates:
             allowance=together("allowance"),
             model_variance=together("model_variance"),
             parts=Parts.joined(parts) if parts else None,
+            averaged=averaged,
         )
+
+    def influence(self) -> FloatArray:
+        """Return the influence of every gold item, (labelers, gold items)."""
+        if self.averaged is None:
+            return self.gold_influence
+        return self.averaged.on_gold(self.gold_influence)
 
     def small(self) -> Rates:
         """Return the same in less memory: influences, the largest of all, in single precision.
@@ -205,7 +267,7 @@ class Rates:
 
     def without_gold(self) -> Rates:
         """Return the same without the influence of single gold items."""
-        return replace(self, gold_influence=self.gold_influence[:, :0])
+        return replace(self, gold_influence=np.empty((len(self.rate), 0)), averaged=None)
 
     def take(self, labelers: IntArray) -> Rates:
         """Return the rates of some labelers."""
@@ -213,9 +275,14 @@ class Rates:
         def taken(array: FloatArray | None) -> FloatArray | None:
             return None if array is None else array[labelers]
 
+        averaged, own = self.averaged, labelers
+        if averaged is not None:
+            averaged, own = averaged.take(labelers)
         return replace(
             self,
             **{name: getattr(self, name)[labelers] for name in PER_LABELER},
+            gold_influence=self.gold_influence[own],
+            averaged=averaged,
             parts=None if self.parts is None else self.parts.take(labelers),
             model_shift=taken(self.model_shift),
             path=None if self.path is None else self.path.take(labelers),
@@ -223,4 +290,4 @@ class Rates:
 
 
 # Arrays of `Rates` that every estimator fills.
-PER_LABELER = ("rate", "own_variance", "gold_influence", "mass", "allowance", "model_variance")
+PER_LABELER = ("rate", "own_variance", "mass", "allowance", "model_variance")

@@ -17,8 +17,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from mdba_checks.estimation.estimators.evidence import Evidence, Parts, Rates
-from mdba_checks.tables import FloatArray
+from mdba_checks.estimation.estimators.evidence import Averaged, Evidence, Parts, Rates
+from mdba_checks.tables import FloatArray, IntArray
 
 # The errors of f and g are two functions of the item. How much they have in common is not known; a
 # correlation of this size is taken to be usual (docs/method.md).
@@ -42,8 +42,7 @@ def estimate(evidence: Evidence) -> Rates:
             (share * residual)[None], gold.group, n_groups
         )
         rate = np.clip(found / mass, 0.0, 1.0)
-        influence = (evidence.f_gold - rate[:, gold.group]) * (share * residual)
-        influence *= (open_share / mass)[:, gold.group]
+        influence, averaged = _influence(evidence, rate, open_share / mass)
         own_variance = _own_variance(evidence, rate, mass, unknown, evidence.g)
         spread_of_g = _by_group((share * gold.g_spread)[None], gold.group, n_groups)
         spread_of_f = _by_group(evidence.f_spread * share, gold.group, n_groups)
@@ -65,7 +64,24 @@ def estimate(evidence: Evidence) -> Rates:
             open_share,
             *_direct_sums(evidence),
         ),
+        averaged=averaged,
     )
+
+
+def _influence(
+    evidence: Evidence, rate: FloatArray, scale: FloatArray
+) -> tuple[FloatArray, Averaged | None]:
+    """Return the influence of gold items on rates; `scale` is (labelers, groups)."""
+    gold = evidence.gold
+    left = gold.share * (gold.correct - gold.g)
+    if not evidence.averaged:
+        influence = (evidence.f_gold - rate[:, gold.group]) * left
+        influence *= scale[:, gold.group]
+        return influence, None
+    factor = np.stack([scale, -scale * rate, np.zeros_like(scale)], axis=-1)
+    basis = np.stack([evidence.f_gold[0] * left, left, (1 - 2 * gold.g) * left])
+    nobody = np.full(evidence.n_labelers, -1)
+    return np.empty((0, len(left))), Averaged(nobody, factor, basis, gold.group)
 
 
 def with_slope(rates: Rates, parts: Parts, evidence: Evidence, slope: FloatArray) -> Rates:
@@ -87,17 +103,26 @@ def with_slope(rates: Rates, parts: Parts, evidence: Evidence, slope: FloatArray
         mass = parts.denominator + evidence.cell_mean(more)
         rate = np.where(mass > 0, np.clip(found / mass, 0.0, 1.0), np.nan)
         own_variance = _own_variance(evidence, rate, mass, unknown, told)
-        influence = rates.gold_influence
+        influence, averaged = rates.gold_influence, rates.averaged
+        kept: slice | IntArray = slice(None)
+        if averaged is not None:
+            kept = np.flatnonzero(averaged.row >= 0)[np.argsort(averaged.row[averaged.row >= 0])]
+            scale = parts.open_share / mass
+            moved_by = np.stack([np.zeros_like(slope), rates.rate - rate, slope], axis=-1)
+            factor = averaged.factor * (parts.denominator / mass)[..., None]
+            averaged = replace(averaged, factor=factor + scale[..., None] * moved_by)
         if influence.shape[1]:
-            scale = (parts.open_share / mass)[:, gold.group] * (gold.share * residual)
-            moved = slope[:, gold.group] * bend - (rate - rates.rate)[:, gold.group]
-            influence = influence * (parts.denominator / mass)[:, gold.group] + scale * moved
+            scale = (parts.open_share / mass)[kept][:, gold.group] * (gold.share * residual)
+            moved = slope[kept][:, gold.group] * bend - (rate - rates.rate)[kept][:, gold.group]
+            held = (parts.denominator / mass)[kept][:, gold.group]
+            influence = influence * held + scale * moved
     return replace(
         rates,
         rate=np.where(np.isnan(rates.rate), np.nan, rate),
         own_variance=own_variance,
         gold_influence=influence.astype(rates.gold_influence.dtype),
         mass=mass * evidence.n_labels,
+        averaged=averaged,
     )
 
 

@@ -1,5 +1,11 @@
 """A model of every labeler, cross-fitted, with strength borrowed from the pool of all labelers."""
 
+from mdba_checks.estimation.labelers.average import (
+    OWN_MODEL_LABELS,
+    Average,
+    fit_average,
+    without_few,
+)
 from mdba_checks.estimation.labelers.batches import one_batch
 from mdba_checks.estimation.labelers.folds import N_FOLDS, assign_folds, scramble
 from mdba_checks.estimation.labelers.lapse import fit_rules, without_lapses
@@ -21,6 +27,8 @@ from mdba_checks.estimation.labelers.rows import Rows
 
 __all__ = [
     "N_FOLDS",
+    "OWN_MODEL_LABELS",
+    "Average",
     "ClassifierLearner",
     "Fitted",
     "FittedBooster",
@@ -33,6 +41,7 @@ __all__ = [
     "Rows",
     "XGBoostLearner",
     "assign_folds",
+    "fit_average",
     "fit_models",
     "fit_pool",
     "fit_rules",
@@ -41,5 +50,6 @@ __all__ = [
     "over_folds",
     "predict_items",
     "scramble",
+    "without_few",
     "without_lapses",
 ]

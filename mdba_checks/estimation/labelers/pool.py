@@ -8,7 +8,7 @@ scores, which say how the average labeler judges an item and are what the gold m
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -55,8 +55,8 @@ class Known:
 
     def part(self, labeler: IntArray, rows: slice) -> Known:
         """Return what is known about a range of rows that holds whole labelers, in order."""
-        first, last = np.searchsorted(self.own.labelers, labeler[[0, -1]])
-        labelers = slice(int(first), int(last) + 1)
+        first = np.searchsorted(self.own.labelers, labeler[0])
+        labelers = slice(first, np.searchsorted(self.own.labelers, labeler[-1], side="right"))
         own = OwnRules(
             self.own.labelers[labelers],
             self.own.coef[:, :, labelers],
@@ -64,6 +64,10 @@ class Known:
             self.own.logit[rows],
         )
         return Known(own, self.logits[rows])
+
+    def take(self, rows: IntArray) -> Known:
+        """Return what is known about some of the rows."""
+        return Known(replace(self.own, logit=self.own.logit[rows]), self.logits[rows])
 
 
 @dataclass(frozen=True)
