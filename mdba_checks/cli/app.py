@@ -19,6 +19,7 @@ from mdba_checks import __version__
 from mdba_checks.cli import (
     check,
     choose,
+    compare,
     demo,
     import_,
     init,
@@ -51,6 +52,7 @@ app.command("validate", epilog=validate.EPILOG)(validate.validate)
 app.command("verify", epilog=verify.EPILOG)(verify.verify)
 app.command("rerun", epilog=rerun.EPILOG)(rerun.rerun)
 app.command("trend", epilog=trend.EPILOG)(trend.trend)
+app.command("compare", epilog=compare.EPILOG)(compare.compare)
 app.command("pages", epilog=pages.EPILOG)(pages.pages)
 app.command("plan", epilog=plan.EPILOG)(plan.plan)
 app.command("choose", epilog=choose.EPILOG)(choose.choose)

@@ -8,7 +8,7 @@ decided by `decide_release`, whoever asks.
 from mdba_checks.outputs.annotate import ADDED_COLUMNS, annotate, refuse_annotated, rows_of_biased
 from mdba_checks.outputs.copied_rows import ArrowRows, column_names, format_of
 from mdba_checks.outputs.files import check_target, make_folder, whole_file, write_whole
-from mdba_checks.outputs.findings_csv import findings_csv, rules_csv
+from mdba_checks.outputs.findings_csv import as_csv, findings_csv, rules_csv
 from mdba_checks.outputs.gold_sheets import (
     DEFAULT_ROUNDS,
     Answers,
@@ -33,6 +33,7 @@ from mdba_checks.outputs.release_rule import (
 )
 from mdba_checks.outputs.released import Released, read_released
 from mdba_checks.outputs.rerun import Rerun, rerun
+from mdba_checks.outputs.side_by_side import SideBySide, side_by_side
 from mdba_checks.outputs.sidecar import Published, check_outputs, sidecar_path
 from mdba_checks.outputs.verification import Verification, supersede, verify
 
@@ -50,8 +51,10 @@ __all__ = [
     "Release",
     "Released",
     "Rerun",
+    "SideBySide",
     "Verification",
     "annotate",
+    "as_csv",
     "check_outputs",
     "check_target",
     "choose_gold",
@@ -75,6 +78,7 @@ __all__ = [
     "rows_of_biased",
     "rules_csv",
     "sheet_format",
+    "side_by_side",
     "sidecar_path",
     "supersede",
     "takes_rows_out",

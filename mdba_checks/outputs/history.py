@@ -143,7 +143,7 @@ def trend(records: Sequence[Mapping[str, Any] | str | Path]) -> pd.DataFrame:
         ["gap", "std_error"]
     ].shift()
     history["change"] = history["gap"] - before["gap"]
-    history["change_p"] = _p(history["change"], history["std_error"], before["std_error"])
+    history["change_p"] = p_of_change(history["change"], history["std_error"], before["std_error"])
     for _, rows in history.groupby("check"):
         history.loc[rows.index, "change_p"] = adjust(rows["change_p"].to_numpy(), "holm")
     history["changed"] = history["change_p"] < 1 - history["confidence"]
@@ -161,7 +161,8 @@ def read_check(path: str | Path) -> Record:
     return _checked(_parsed(Path(path)), str(path))
 
 
-def _p(change: pd.Series[float], error: pd.Series[float], before: pd.Series[float]) -> Any:
+def p_of_change(change: pd.Series[float], error: pd.Series[float], before: pd.Series[float]) -> Any:
+    """Return two-sided p-values of changes, from the standard errors after and before them."""
     with np.errstate(invalid="ignore", divide="ignore"):
         z: Any = change.abs() / np.sqrt(error**2 + before**2)
     return 2 * norm.sf(z)

@@ -13,12 +13,21 @@ from mdba_checks.report.artifacts import (
 )
 from mdba_checks.report.ci_formats import github_annotations, junit
 from mdba_checks.report.forest import forest
-from mdba_checks.report.formatting import count, in_a_row, interval, listed, percent, signed
+from mdba_checks.report.formatting import (
+    count,
+    in_a_row,
+    interval,
+    listed,
+    p_value,
+    percent,
+    signed,
+)
 from mdba_checks.report.html import fragment, render, write_report
 from mdba_checks.report.interval import COLOURS, Axis, Interval
 from mdba_checks.report.labeler_page import file_names, labeler_page, labelers_of
 from mdba_checks.report.plots import Plots, png, png_data_uri
 from mdba_checks.report.rules import rules_junit, rules_page
+from mdba_checks.report.side_by_side import both_facts, change_sentences, compare_page
 from mdba_checks.report.together import (
     crowd_sentences,
     look_first,
@@ -35,6 +44,9 @@ __all__ = [
     "Interval",
     "Plots",
     "artifact_key",
+    "both_facts",
+    "change_sentences",
+    "compare_page",
     "count",
     "crowd_sentences",
     "file_names",
@@ -51,6 +63,7 @@ __all__ = [
     "look_first",
     "look_first_sentence",
     "model_sentence",
+    "p_value",
     "percent",
     "plain",
     "plan_page",

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from mdba_checks import CheckConfig, assess, gate
-from mdba_checks.outputs import to_record
-from mdba_checks.report import labeler_page, render
+from mdba_checks.outputs import side_by_side, to_record
+from mdba_checks.report import compare_page, labeler_page, render
 from mdba_checks.simulation import simulate
 from tests.report.builders import NASTY, SHARES, check, many
 
@@ -192,6 +192,18 @@ def test_nothing_in_names_groups_or_columns_runs(open_report):
     assert page.locator("script").count() == 1
     assert opened.requests == [opened.url]
     assert opened.complaints == []
+
+
+@pytest.mark.parametrize("options", [{}, PHONE, {"color_scheme": "dark"}])
+def test_axe_finds_nothing_on_the_page_of_two_checks(open_report, options):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    before, after = to_record(*check()), to_record(*check({"Ada": SHARES["Ben"]}))
+    opened = open_report(compare_page(side_by_side(before, after)), **options)
+    page = opened.page
+    found = axe.Axe().run(page, options={"runOnly": {"type": "tag", "values": LEVELS}})
+    assert found.response["passes"], "axe has looked at the page"
+    assert found.violations_count == 0, found.generate_report()
+    assert not page.evaluate(SIDEWAYS)
 
 
 @pytest.mark.parametrize("options", [{}, PHONE, {"color_scheme": "dark"}])
