@@ -163,10 +163,10 @@ def run(name: str, estimator: str, data: Path, number: int) -> Draw:
 
 
 def measure(
-    name: str, estimator: str, data: Path, draws: int, jobs: int
+    name: str, estimator: str, data: Path, draws: range, jobs: int
 ) -> tuple[dict[str, Any], pd.DataFrame]:
     """Return the summary of a setting and an estimator, and all findings."""
-    calls = [(name, estimator, data, number) for number in range(draws)]
+    calls = [(name, estimator, data, number) for number in draws]
     found = list(in_processes(run, calls, jobs))
     everything = records(found, setting=name, estimator=estimator)
     summary = {"setting": name, "estimator": estimator, **summarize(found)}
@@ -189,6 +189,7 @@ def main() -> None:
     """Measure what is asked for; what is done is written after each setting and estimator."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--draws", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0, help="number of the first draw")
     parser.add_argument("--only", nargs="+", choices=sorted(SETTINGS), metavar="SETTING")
     parser.add_argument("--estimators", nargs="+", choices=ESTIMATORS, default=ESTIMATORS)
     parser.add_argument("--jobs", type=int, default=1, help="processes")
@@ -203,7 +204,13 @@ def main() -> None:
         if given.only and name not in given.only:
             continue
         for estimator in given.estimators:
-            row, found = measure(name, estimator, given.data, given.draws, given.jobs)
+            row, found = measure(
+                name,
+                estimator,
+                given.data,
+                range(given.first, given.first + given.draws),
+                given.jobs,
+            )
             rows.append(row)
             findings.append(found)
             write(given.output, "benchmarks.real_people", rows, SHOWN)

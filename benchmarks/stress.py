@@ -84,9 +84,9 @@ def run(name: str, number: int) -> Draw:
     return judge_draw(made, config_for(made))
 
 
-def measure(name: str, draws: int, jobs: int, before: float | None = None) -> tuple[Any, Any]:
+def measure(name: str, draws: range, jobs: int, before: float | None = None) -> tuple[Any, Any]:
     """Return the summary of a shape, and all its findings."""
-    found = list(in_processes(run, [(name, number) for number in range(draws)], jobs))
+    found = list(in_processes(run, [(name, number) for number in draws], jobs))
     summary = {"shape": name, "holds": SHAPES[name].holds, **summarize(found)}
     summary |= {"before": before, "met": _met(summary, before), "what": SHAPES[name].what}
     return summary, records(found, shape=name)
@@ -106,6 +106,7 @@ def main() -> None:
     """Measure the shapes that are asked for; what is done is written after each."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--draws", type=int, default=40)
+    parser.add_argument("--first", type=int, default=0, help="number of the first draw")
     parser.add_argument("--only", nargs="+", choices=sorted(SHAPES), metavar="SHAPE")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--before", type=Path, help="a result of an earlier version, to compare")
@@ -119,7 +120,9 @@ def main() -> None:
     rows, findings = [], []
     names = [name for name in SHAPES if not given.only or name in given.only]
     for number, name in enumerate(names, start=1):
-        row, found = measure(name, given.draws, given.jobs, before.get(name))
+        row, found = measure(
+            name, range(given.first, given.first + given.draws), given.jobs, before.get(name)
+        )
         rows.append(row)
         findings.append(found)
         write(given.output, "benchmarks.stress", rows, SHOWN)

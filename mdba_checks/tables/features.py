@@ -158,13 +158,13 @@ class _Reader:
         labels, gold = (table.column(name) for table in tables)
         if name in self.texts:
             self._refuse_other_than_text(name, (labels, gold))
-            return Texts(name, labels, gold).read(self.keep, self.text_model)
+            return Texts(name, labels, gold).read(self.keep, self.text_model, self.answers)
         if all(kind_of(kind) in (Kind.TEXT, Kind.MISSING) for kind in kinds) and not any(
             _declared_category(column) for column in (labels, gold)
         ):
             texts = Texts(name, labels, gold)
             if texts.are_free():
-                return texts.read(self.keep, self.text_model)
+                return texts.read(self.keep, self.text_model, self.answers)
         said = None
         if way := self._writing(name, (labels, gold)):
             said = f"column {name!r} is read with {way.name}: {example((labels, gold), way)}"

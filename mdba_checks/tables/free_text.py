@@ -2,7 +2,8 @@
 
 Free text differs in most rows and holds words. Row ids, file names and addresses differ in most
 rows too, but hold none: what their letters say about decisions is chance. Texts become components
-(see `ngrams`), or what a model of the user's own makes of them (see `text_models`).
+(see `ngrams`), or what a model of the user's own makes of them (see `text_models`). Of many
+components those are used that decisions depend on, beside the largest (see `reduction`).
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from mdba_checks.tables.arrays import FloatArray, IntArray
 from mdba_checks.tables.components import MISSING, MOST_COMPONENTS, Distinct, spread
 from mdba_checks.tables.feature import Keep, ReadColumn, UnusableError
 from mdba_checks.tables.ngrams import Ngrams
+from mdba_checks.tables.reduction import MOST_CANDIDATES, Answers, choose_components
 from mdba_checks.tables.text_models import Embedding, TextModel
 
 MOST_CHARACTERS = 10_000  # of a text are read: some 1,500 words
 # Different texts that weights and directions are learned from; models of the user's own are slow.
-NGRAM_SAMPLE, MODEL_SAMPLE = 50_000, 10_000
+NGRAM_SAMPLE, MODEL_SAMPLE = 20_000, 10_000
 TEXTS_PER_COMPONENT = 10
 # A sentence has five words or more. Phrases of three are also what categories are called, unless
 # hardly any of them comes twice.
@@ -75,30 +77,45 @@ class Texts:
         repeats = different < present / ROWS_PER_PHRASE
         return typical >= (SENTENCE_WORDS if repeats else PHRASE_WORDS)
 
-    def read(self, keep: Keep, model: TextModel | None) -> ReadColumn:
-        """Return the components of the texts."""
+    def read(self, keep: Keep, model: TextModel | None, answers: Answers) -> ReadColumn:
+        """Return the components of the texts; `answers` are what was decided about the labels."""
         different = len(self.distinct)
         most = NGRAM_SAMPLE if model is None else MODEL_SAMPLE
         if different < 2:
             raise UnusableError("holds the same text everywhere" if different else "has no values")
-        # Sorted, because what is learned depends on the order in the last digits.
-        sample = sorted(self._at(np.sort(self.distinct.sample(most))))
-        n_components = min(MOST_COMPONENTS, max(1, different // TEXTS_PER_COMPONENT))
+        sample, decided = self._sample(most, answers)
+        wanted = max(1, different // TEXTS_PER_COMPONENT)
+        n_components = min(MOST_COMPONENTS, wanted)
         components: Ngrams | Embedding
         if model is None:
-            components = Ngrams.fitted(sample, n_components)
-            how = f"{n_components} components of words and parts of words"
+            found = Ngrams.fitted(sample, min(MOST_CANDIDATES, wanted))
+            chosen = choose_components(found(sample), decided, n_components)
+            components = found.only(chosen)
+            how = f"{len(chosen)} components of words and parts of words"
+            which = f"{how}: {chosen.tolist()}"
         else:
-            components = Embedding.fitted(self.name, model, sample, n_components)
-            how = components.how
+            components = Embedding.fitted(self.name, model, sample, decided, n_components)
+            how = which = components.how
         order = np.sort(self.distinct.first)
         parts = [keep(components(batch).T) for batch in self._batches(order)]
         code = self._places(order)
-        basis = f"{how} {self.distinct.basis(most)}"
+        basis = f"{which} {self.distinct.basis(most)}"
         said = f"column {self.name!r} is read as text: {different:,} different texts, {how}"
         if cut := self._n_cut():
             said += f"; {cut:,} texts are cut after {MOST_CHARACTERS:,} characters"
         return ReadColumn(tuple(spread(self.name, parts, code, keep, basis)), self.prints, said)
+
+    def _sample(self, most: int, answers: Answers) -> tuple[list[str], Answers]:
+        """Return some different texts, sorted, and what was decided about them.
+
+        Sorted, because what is learned depends on the order in the last digits.
+        """
+        rows = self.distinct.sample(most)
+        texts = list(self._at(np.sort(rows)))
+        order = sorted(range(len(texts)), key=texts.__getitem__)
+        return [texts[place] for place in order], answers.of(self.distinct, most).take(
+            np.argsort(rows)[order]
+        )
 
     def _places(self, order: IntArray) -> tuple[IntArray, IntArray]:
         """Return per row where its text stands in `order`, -1 where there is none."""

@@ -2,9 +2,9 @@
 
 Every text becomes a long sparse row: how often each word, and each sequence of two to four
 characters inside a word, occurs in it, weighed by how rare it is (tf-idf). Columns are found by
-hashing, so no vocabulary is kept. A truncated singular value decomposition then finds the few
-directions in which texts differ most. Parts of words connect inflected and misspelt forms, and they
-stand in for words in languages that are written without spaces.
+hashing, so no vocabulary is kept. A truncated singular value decomposition then finds the
+directions in which texts differ most, of which a few are used. Parts of words connect inflected and
+misspelt forms, and they stand in for words in languages that are written without spaces.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -49,7 +49,7 @@ class Ngrams:
 
     weights: tuple[TfidfTransformer, TfidfTransformer]  # of words, of parts
     columns: IntArray  # those that the texts in question use
-    directions: TruncatedSVD
+    directions: FloatArray  # (components, columns)
 
     @classmethod
     def fitted(cls, texts: Sequence[str], n_components: int) -> Ngrams:
@@ -57,20 +57,33 @@ class Ngrams:
         counts = _counts(texts)
         weights = tuple(TfidfTransformer(sublinear_tf=True).fit(each) for each in counts)
         weighed = _weighed(counts, weights)
-        columns = np.unique(weighed.indices)
+        columns = _common(weighed)
         if not len(columns):
             raise UnusableError("holds no words")
-        directions = TruncatedSVD(min(n_components, len(columns)), random_state=0)
+        decomposition = TruncatedSVD(min(n_components, len(columns)), random_state=0)
         with threadpool_limits(limits=1, user_api="blas"):  # more threads sum in another order
-            directions.fit(weighed[:, columns])
-        return cls((weights[0], weights[1]), columns, directions)
+            decomposition.fit(weighed[:, columns])
+        return cls((weights[0], weights[1]), columns, decomposition.components_)
+
+    def only(self, chosen: IntArray) -> Ngrams:
+        """Return the same with some of the components."""
+        return replace(self, directions=self.directions[chosen])
 
     def __call__(self, texts: Sequence[str]) -> FloatArray:
         """Return the components of some texts, float32 (texts, components)."""
         with threadpool_limits(limits=1, user_api="blas"):
             weighed = _weighed(_counts(texts), self.weights)[:, self.columns]
-            found: FloatArray = self.directions.transform(weighed)
+            found: FloatArray = weighed @ self.directions.T
         return found.astype(np.float32, copy=False)
+
+
+def _common(weighed: csr_matrix) -> IntArray:
+    """Return the columns that several texts use; all that are used, if they share none.
+
+    What a single text uses connects it with no other, and most columns are of that kind.
+    """
+    texts = np.bincount(weighed.indices, minlength=weighed.shape[1])
+    return np.flatnonzero(texts > 1) if (texts > 1).any() else np.flatnonzero(texts)
 
 
 def _counts(texts: Sequence[str]) -> tuple[csr_matrix, csr_matrix]:

@@ -1,10 +1,12 @@
-"""Wide vectors in few numbers: directions that stand out from noise, and numbers that matter.
+"""Wide vectors in few numbers: directions that stand out from noise, and those that matter.
 
 Embeddings hold their content in directions in which many of their numbers vary together (principal
 components). How much numbers without any connection seem to vary together is known (Marchenko and
-Pastur), and only directions beyond that are kept. Where fewer than wanted stand out, single numbers
-follow that are clearly related to the decisions: so vectors whose numbers are independent keep what
-matters, and those that are nothing but noise are left out.
+Pastur), and only directions beyond that are kept. Where more than wanted stand out, those that are
+related to the decisions are taken, beside the few largest: what texts differ in most is often not
+what is decided about. Where fewer than wanted stand out, single numbers follow that are clearly
+related to the decisions: so vectors whose numbers are independent keep what matters, and those that
+are nothing but noise are left out.
 """
 
 from __future__ import annotations
@@ -24,6 +26,10 @@ _LEAST_SPREAD = 0.01
 _BEYOND_NOISE = 1.05
 # Standard errors. Of 1,000 unrelated numbers, one in sixteen times one seems related.
 _RELATED = 4.0
+# Directions that are looked at. These many are kept for their size alone: decisions may depend on
+# two of them together and on neither alone.
+MOST_CANDIDATES = 300
+_LARGEST_KEPT = 10
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,10 @@ class Answers:
         group[code[::-1]] = self.group[rows][::-1]
         return Answers(mean[:most], group[:most])
 
+    def take(self, rows: IntArray) -> Answers:
+        """Return those of some rows."""
+        return Answers(self.decision[rows], self.group[rows])
+
 
 @dataclass(frozen=True)
 class Reduction:
@@ -71,24 +81,25 @@ class Reduction:
     variance: float  # their share of the variance
 
     @classmethod
-    def fitted(
-        cls, vectors: FloatArray, n_components: int, answers: Answers | None = None
-    ) -> Reduction:
-        """Learn directions; without answers, the leading principal components are kept."""
+    def fitted(cls, vectors: FloatArray, n_components: int, answers: Answers) -> Reduction:
+        """Learn directions from some vectors, and what was decided about them."""
         centre, spread = vectors.mean(axis=0), vectors.std(axis=0)
         scale = np.maximum(spread, _LEAST_SPREAD * max(float(np.median(spread)), 1e-300))
         standard = (vectors - centre) / scale
+        most = min(max(n_components, MOST_CANDIDATES), *vectors.shape)
         with threadpool_limits(limits=1, user_api="blas"):  # more threads sum in another order
-            fitted = PCA(min(n_components, *vectors.shape), random_state=0).fit(standard)
-        directions, share = fitted.components_, fitted.explained_variance_ratio_
-        if answers is not None:
-            limit = _BEYOND_NOISE * (1 + np.sqrt(vectors.shape[1] / len(vectors))) ** 2
-            stand_out = int((fitted.explained_variance_ > limit).sum())
-            directions, share = directions[:stand_out], share[:stand_out]
-            related = _related(standard, directions, answers)[: n_components - stand_out]
+            fitted = PCA(most, random_state=0).fit(standard)
+        limit = _BEYOND_NOISE * (1 + np.sqrt(vectors.shape[1] / len(vectors))) ** 2
+        stand_out = np.flatnonzero(fitted.explained_variance_ > limit)
+        directions = fitted.components_[stand_out]
+        chosen = choose_components(standard @ directions.T, answers, n_components)
+        directions = directions[chosen]
+        share = float(fitted.explained_variance_ratio_[stand_out[chosen]].sum())
+        n_principal = len(chosen)
+        if n_principal < n_components:
+            related = _related(standard, directions, answers)[: n_components - n_principal]
             directions = np.concatenate([directions, np.eye(vectors.shape[1])[related]])
-            return cls(centre, scale, directions, stand_out, float(share.sum()))
-        return cls(centre, scale, directions, len(directions), float(np.nansum(share)))
+        return cls(centre, scale, directions, n_principal, share)
 
     def __len__(self) -> int:
         """Return how many directions there are."""
@@ -112,16 +123,57 @@ class Reduction:
         return f"reduced to {' and '.join(parts)}"
 
 
+def choose_components(components: FloatArray, answers: Answers, most: int) -> IntArray:
+    """Return which of many components to use, ascending: the largest, and those that matter.
+
+    Parameters
+    ----------
+    components
+        (values, components), the largest first.
+    answers
+        What was decided about these values.
+    most
+        How many may be chosen; with no more components than that, all are.
+
+    Examples
+    --------
+    Of 60 directions, decisions depend on the last one.
+
+    >>> components = np.random.default_rng(0).normal(size=(500, 60))
+    >>> answers = Answers((components[:, 59] > 0).astype(int), np.zeros(500, dtype=int))
+    >>> choose_components(components, answers, 12)
+    array([ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 59])
+    """
+    n = components.shape[1]
+    if n <= most:
+        return np.arange(n)
+    size = _relatedness(components, answers)
+    order = np.argsort(-size, kind="stable")
+    related = order[size[order] > _RELATED]
+    related = related[related >= _LARGEST_KEPT][: max(most - _LARGEST_KEPT, 0)]
+    others = np.setdiff1d(np.arange(n), related)[: most - len(related)]
+    return np.sort(np.concatenate([related, others]))
+
+
 def _related(standard: FloatArray, directions: FloatArray, answers: Answers) -> IntArray:
     """Return which numbers of the vectors are related to decisions, the closest first.
 
-    Differences between groups are taken out, and so is what the directions say already.
+    What the directions say already is taken out.
+    """
+    size = _relatedness(standard - (standard @ directions.T) @ directions, answers)
+    order = np.argsort(-size, kind="stable")
+    return order[size[order] > _RELATED]
+
+
+def _relatedness(columns: FloatArray, answers: Answers) -> FloatArray:
+    """Return how clearly decisions depend on each column, in standard errors.
+
+    Differences between groups are taken out.
     """
     decided = np.flatnonzero(~np.isnan(answers.decision))
     if len(decided) < 3:
-        return np.empty(0, dtype=np.int64)
-    rest = standard[decided] - (standard[decided] @ directions.T) @ directions
-    decision = answers.decision[decided].astype(float)
+        return np.zeros(columns.shape[1])
+    rest, decision = columns[decided].astype(float), answers.decision[decided].astype(float)
     for code in np.unique(answers.group[decided]):
         here = answers.group[decided] == code
         rest[here] -= rest[here].mean(axis=0)
@@ -129,6 +181,4 @@ def _related(standard: FloatArray, directions: FloatArray, answers: Answers) -> 
     length = np.linalg.norm(rest, axis=0) * np.linalg.norm(decision)
     with np.errstate(invalid="ignore", divide="ignore"):
         correlation = np.abs(decision @ rest) / length
-    related = np.where(length > 1e-9, correlation * np.sqrt(len(decided)), 0.0)
-    order = np.argsort(-related, kind="stable")
-    return order[related[order] > _RELATED]
+    return np.where(length > 1e-9, correlation * np.sqrt(len(decided)), 0.0)

@@ -15,7 +15,7 @@ import numpy as np
 
 from mdba_checks.errors import InputError
 from mdba_checks.tables.arrays import FloatArray
-from mdba_checks.tables.reduction import Reduction
+from mdba_checks.tables.reduction import Answers, Reduction
 
 TextModel: TypeAlias = Callable[[list[str]], Any]
 
@@ -61,7 +61,8 @@ class Embedding:
     --------
     >>> def lengths(texts):
     ...     return [[len(text), text.count(" ")] for text in texts]
-    >>> embedding = Embedding.fitted("review", lengths, ["good", "not so good"], 40)
+    >>> answers = Answers(np.array([1, 0]), np.array([0, 0]))
+    >>> embedding = Embedding.fitted("review", lengths, ["good", "not so good"], answers, 40)
     >>> embedding(["not good"]), embedding.how
     (array([[8., 1.]], dtype=float32), 'the 2 numbers that the text model returns')
     """
@@ -75,12 +76,19 @@ class Embedding:
 
     @classmethod
     def fitted(
-        cls, name: str, model: TextModel, texts: Sequence[str], n_components: int
+        cls,
+        name: str,
+        model: TextModel,
+        texts: Sequence[str],
+        answers: Answers,
+        n_components: int,
     ) -> Embedding:
-        """Learn how to reduce what the model returns from some texts."""
+        """Learn how to reduce what the model returns, from some texts and decisions about them."""
         vectors = _vectors(name, model, texts)
         n_numbers = vectors.shape[1]
-        reduction = Reduction.fitted(vectors, n_components) if n_numbers > n_components else None
+        reduction = None
+        if n_numbers > n_components:
+            reduction = Reduction.fitted(vectors, n_components, answers)
         known = {text: place for place, text in enumerate(texts)}
         return cls(name, model, reduction, n_numbers, known, vectors)
 

@@ -88,7 +88,7 @@ def read_vectors(
         sample = _chosen(vectors, distinct.sample(most))
         reduction = Reduction.fitted(sample, n_components, answers.of(distinct, most))
         parts = [keep(_reduced(reduction, block)) for each in vectors for block in each]
-        how, basis = reduction.how, distinct.basis(most)
+        how, basis = reduction.how, f"{reduction.how} {distinct.basis(most)}"
     begins = (0, len(prints[0]))
     code = [
         np.where(each == MISSING, -1, np.arange(begin, begin + len(each)))

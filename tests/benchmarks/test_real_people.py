@@ -63,10 +63,10 @@ def test_the_settings_of_hatecheck_differ_in_their_columns_alone():
 
 @needs_data
 def test_a_draw_of_two_settings_is_measured_beside_its_goals():
-    row, found = measure("hatecheck noise", "mdba_dr", DATA, draws=1, jobs=1)
+    row, found = measure("hatecheck noise", "mdba_dr", DATA, draws=range(1), jobs=1)
     assert len(found) == row["findings"] == 10
     assert row["goals"].startswith("settled ")
-    row, found = measure("payraise", "selection_rate", DATA, draws=1, jobs=1)
+    row, found = measure("payraise", "selection_rate", DATA, draws=range(1), jobs=1)
     assert len(found) == 487
     assert row["goals"] == ""
     assert row["mae"] == pytest.approx((found["gap"] - found["truth"]).abs().mean())

@@ -10,6 +10,7 @@ import pytest
 from scipy.sparse import hstack
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LinearRegression
 
 from mdba_checks import CheckConfig, Columns
 from mdba_checks.errors import InputError
@@ -125,6 +126,26 @@ def test_components_are_those_of_tf_idf_without_hashing():
         assert abs(np.corrcoef(found[:, place], expected[:, place])[0, 1]) > 0.999, place
     inside = expected @ np.linalg.lstsq(expected, found, rcond=None)[0]
     assert np.square(found - inside).sum() < 0.05 * np.square(found).sum()
+
+
+def test_what_decisions_depend_on_is_kept_though_texts_differ_more_in_other_ways():
+    # 2,000 texts about 80 topics of equal size; what is decided on is a word that few texts use.
+    rng = np.random.default_rng(5)
+    names = np.array([f"{a}{b}{c}" for a in "bdfglm" for b in "aeiou" for c in "knprst"])
+    topics = names[:160].reshape(80, 2)
+    rare = rng.random(2000) < 0.02
+    texts = [
+        " ".join(["about", *rng.permutation(topics[rng.integers(80)]), *rng.choice(names[160:], 3)])
+        + (" zzyzx" if each else "")
+        for each in rare
+    ]
+    data = load(
+        *tables(texts, label=rare.astype(int)), CheckConfig(columns=Columns(text="comment"))
+    )
+    components = data.labels.trees[:]
+    assert components.shape[1] == 40
+    told = LinearRegression().fit(components, data.labels.decision)
+    assert told.score(components, data.labels.decision) > 0.8
 
 
 def test_case_and_styled_letters_do_not_matter():
