@@ -2,7 +2,7 @@
 
     python examples/content_moderation.py
 
-Here the harm is a yes where no is right: the rate to compare is the false positive rate.
+Here the harm is a removal that is not right: the rate to compare is the false positive rate.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from mdba_checks import CheckConfig, Columns, Policy, assess, gate
+from mdba_checks import CheckConfig, Columns, Policy, Words, assess, gate
 from mdba_checks.simulation import Covariates, simulate
 
 
@@ -37,6 +37,7 @@ def main() -> None:
         columns=Columns(label="removed", gold="harmful"),
         reference="standard",
         metric="fpr",  # of the harmless, how many are removed?
+        words=Words(positive_verb="removes", negative_adjective="harmless"),
         policy=Policy(max_gap=0.1, mode="annotate"),
     )
     assessment = assess(labels, gold, config)

@@ -16,6 +16,7 @@ __all__ = [
     "Decision",
     "Policy",
     "Released",
+    "Words",
     "assess",
     "choose_gold",
     "gate",
@@ -27,7 +28,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from mdba_checks.assessment import Assessment, assess
-    from mdba_checks.config import CheckConfig, Columns, Policy
+    from mdba_checks.config import CheckConfig, Columns, Policy, Words
     from mdba_checks.outputs import (
         Blocked,
         Released,
@@ -45,6 +46,7 @@ _HOME = {
     "CheckConfig": "config",
     "Columns": "config",
     "Policy": "config",
+    "Words": "config",
     "Decision": "verdict",
     "gate": "verdict",
     "Blocked": "outputs",

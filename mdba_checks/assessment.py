@@ -49,6 +49,7 @@ from mdba_checks.findings import (
     with_findings,
     with_pooled,
 )
+from mdba_checks.metrics import Wording
 from mdba_checks.tables import (
     BoolArray,
     Data,
@@ -179,6 +180,11 @@ class Assessment:
     def estimator(self) -> EstimatorName:
         """The estimator that was used."""
         return self.config.estimator
+
+    @property
+    def wording(self) -> Wording:
+        """How sentences describe the rate that is compared, in the words of the label column."""
+        return self._measures.wording
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:

@@ -99,6 +99,7 @@ ColumnName = Annotated[str, Field(min_length=1)]
 OneOrMoreColumns = Annotated[
     ColumnName | tuple[ColumnName, ...], BeforeValidator(lambda value: _several(value, _name))
 ]
+Word = Annotated[str, Field(min_length=1, max_length=60)]
 ColumnNames = Annotated[
     tuple[ColumnName, ...],
     BeforeValidator(_listed, json_schema_input_type=ColumnName | tuple[ColumnName, ...]),
@@ -308,6 +309,27 @@ class Policy(_Model):
         return self.model_copy(update={"max_gap": self.resolved().max_gap_overall})
 
 
+class Words(_Model):
+    """How sentences name decisions; by default with the values of the label column."""
+
+    positive_verb: Word | None = Field(
+        None,
+        description="what somebody does who decides positively, such as 'invites'; default: says "
+        "the positive label",
+    )
+    negative_verb: Word | None = Field(
+        None, description="what somebody does who decides negatively, such as 'rejects'"
+    )
+    positive_adjective: Word | None = Field(
+        None,
+        description="what those are for whom the positive decision is right, such as 'suitable'",
+    )
+    negative_adjective: Word | None = Field(
+        None,
+        description="what those are for whom the negative decision is right, such as 'unsuitable'",
+    )
+
+
 class CheckConfig(_Model):
     """One check, whole: what is read, how it is estimated, what is decided.
 
@@ -357,6 +379,9 @@ class CheckConfig(_Model):
         description="mdba: predicted positives / actual positives; several are averaged",
     )
     policy: Policy = Field(default_factory=Policy, description="what is decided, and when")
+    words: Words = Field(
+        default_factory=Words, description="how sentences name decisions and items"
+    )
     drop_missing: bool = Field(
         False, description="drop and report rows without labeler, label or group instead of failing"
     )

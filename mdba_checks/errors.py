@@ -16,7 +16,9 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+MOST_LISTED = 6  # names in a sentence
 MOST_SHOWN = 20  # known names in a message; a table may have thousands of columns
+_SEPARATES = re.compile(r"[,;]|\s(and|or)\s|:\s")
 
 # Control, format and surrogate characters; separators, of which only the plain blank is shown.
 _INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp", "Zs"}
@@ -218,6 +220,43 @@ def _number(value: object) -> object:
     return f"{value:g}" if isinstance(value, float) else value
 
 
+def quoted(name: object) -> str:
+    """Return a name; in quotes where it could be taken for several names or for part of a sentence.
+
+    Examples
+    --------
+    >>> quoted("Ada"), quoted("Lovelace, Ada"), quoted("black and white")
+    ('Ada', '"Lovelace, Ada"', '"black and white"')
+    """
+    text = str(name)
+    plain = text and text == text.strip() and not _SEPARATES.search(text)
+    return text if plain else f'"{text}"'
+
+
+def listed(names: Iterable[object], most: int = MOST_LISTED) -> str:
+    """Return names in a row, the first few of them; a name with a comma is in quotes.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c", "d"], most=2), listed(["Lovelace, Ada", "Bo"])
+    ('a, b and 2 more', '"Lovelace, Ada", Bo')
+    """
+    return joined(map(quoted, names), most)
+
+
+def joined(parts: Iterable[str], most: int = MOST_LISTED) -> str:
+    """Return parts of a sentence in a row, the first few of them; as `listed`, without quotes.
+
+    Examples
+    --------
+    >>> joined([f"{quoted('Lovelace, Ada')} 80%", "Bo 40%"])
+    '"Lovelace, Ada" 80%, Bo 40%'
+    """
+    known = list(parts)
+    rest = len(known) - most
+    return ", ".join(known[:most]) + (f" and {rest:,} more" if rest > 0 else "")
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return `` Did you mean 'x'?`` for the nearest known name, or the list of known names.
 
@@ -238,8 +277,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if close:
         return f" Did you mean {by_folded[close[0]]!r}?"
     if len(known) > MOST_SHOWN:
-        return f" Known: {', '.join(known[:MOST_SHOWN])}, …"
-    return f" Known: {', '.join(known)}." if known else ""
+        return f" Known: {', '.join(map(quoted, known[:MOST_SHOWN]))}, …"
+    return f" Known: {', '.join(map(quoted, known))}." if known else ""
 
 
 # Errors of our own that name their settings themselves.

@@ -16,7 +16,7 @@ import pandas as pd
 
 from mdba_checks.assessment import Assessment
 from mdba_checks.config import Mode, Policy
-from mdba_checks.errors import InputError
+from mdba_checks.errors import InputError, listed, quoted
 from mdba_checks.findings import (
     ASSUMPTION,
     BIASED,
@@ -29,6 +29,7 @@ from mdba_checks.findings import (
     SUSPECTS_TOLERATED,
     UNKNOWN,
     far_beyond,
+    said_about,
     standing,
 )
 
@@ -44,6 +45,8 @@ CONSEQUENCES: dict[Verdict, str] = {
 }
 _STRICTNESS: tuple[Verdict, ...] = ("pass", "annotate", "quarantine", "inconclusive", "block")
 _WHOLE = "all labels together"
+_SUBJECTS: dict[About, str] = {"labeler": "{}", "cohort": "the cohort {}"}
+_AS_A_WHOLE = "the data set as a whole"
 _SHOWN = 3
 
 
@@ -320,16 +323,16 @@ def _undecided(level: _Level, policy: Policy, limit: str) -> Iterator[tuple[pd.D
     yield level.standing(NEAR), near
 
 
-def _sentence(rows: pd.DataFrame, what: str, name: str) -> str:
+def _sentence(rows: pd.DataFrame, what: str, name: About) -> str:
     worst = rows.reindex(rows["gap"].abs().sort_values(ascending=False, kind="stable").index)
     names = list(dict.fromkeys(worst[name]))
-    first = worst.iloc[0]
+    first = worst.iloc[0].to_dict()
     if name == "whole":
-        return f"{_WHOLE}: {what}. {first['group']}: {first['reason']}"
-    shown = ", ".join(names[:_SHOWN])
-    if len(names) > _SHOWN:
-        shown += f" and {len(names) - _SHOWN} more"
+        said = said_about(_AS_A_WHOLE, first)
+        return f"{_WHOLE}: {what}. {said[:1].upper()}{said[1:]}"
+    who = _SUBJECTS[name].format(quoted(first[name]))
+    said = said_about(who, first)
     return (
-        f"{len(names)} {name}{'s' if len(names) > 1 else ''} {what}: {shown}. "
-        f"{first[name]}, {first['group']}: {first['reason']}"
+        f"{len(names)} {name}{'s' if len(names) > 1 else ''} {what}: "
+        f"{listed(names, most=_SHOWN)}. {said}"
     )

@@ -56,6 +56,12 @@ OTHERWISE = {
         "min_gold_positives": 12,
         "on_serious": "report",
     },
+    "words": {
+        "positive_verb": "invites",
+        "negative_verb": "rejects",
+        "positive_adjective": "suitable",
+        "negative_adjective": "unsuitable",
+    },
     "drop_missing": True,
     "missing_values": ["-", "?"],
     "pseudonymize": True,

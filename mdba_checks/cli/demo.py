@@ -35,6 +35,9 @@ columns:
   group: group          # the applicant's group
   gold: gold            # whom they should have invited (gold.csv)
 reference: men          # the group that others are compared with
+words:                  # what sentences call a 1, and those for whom it is right
+  positive_verb: invites
+  positive_adjective: suitable
 metric: tpr             # of those who should be invited, how many are?
 confidence: 0.9
 policy:

@@ -20,7 +20,7 @@ Flags = Mapping[str, Any]
 # What the command line calls otherwise than the settings, and what it does not offer.
 _NAMES = {"columns.gold": "--gold-label", "columns.cluster": "--cluster-column"}
 _IN_FLOWS_ONLY = {"policy.on_block", "policy.approval_timeout"}
-_PANELS = {"columns": "Columns", "policy": "Policy", "": "Method"}
+_PANELS = {"columns": "Columns", "policy": "Policy", "words": OUTPUT, "": "Method"}
 _OTHER_PANELS = {
     **dict.fromkeys(
         ("features", "positive", "gold_positive", "drop_missing", "missing_values"), "Columns"

@@ -10,12 +10,12 @@ from rich.text import Text
 from mdba_checks.assessment import Assessment
 from mdba_checks.cli.table import MAX_ROWS, STYLES, labeler_table
 from mdba_checks.cli.terminal import Screen
-from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE, by_severity, meaning
+from mdba_checks.errors import listed, quoted
+from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE, by_severity
 from mdba_checks.report import (
     WHOLE,
     count,
     crowd_sentences,
-    listed,
     look_first_sentence,
     together,
     whole_sentences,
@@ -107,7 +107,7 @@ def _header(assessment: Assessment, gaps: pd.DataFrame) -> tuple[str, str]:
         f"{count(data.n_gold, 'gold item')}; groups: {listed(data.groups)}"
     )
     asked = (
-        f"{config.metric} ({meaning(config.metric, config.estimator)}) compared with {reference}; "
+        f"{config.metric} ({assessment.wording.meaning()}) compared with {reference}; "
         f"estimator {config.estimator}, {assessment.confidence:.0%} intervals, "
         f"tolerated ±{config.policy.max_gap:g}"
     )
@@ -188,7 +188,7 @@ def _doubts(assessment: Assessment) -> list[str]:
 def _how_to_know_more(gaps: pd.DataFrame, names: list[str]) -> str:
     groups = gaps.drop_duplicates("group").sort_values("n_gold", kind="stable")
     now = ", ".join(
-        f"{row.group} {row.n_gold}" for row in groups.head(_MANY).itertuples(index=False)
+        f"{quoted(row.group)} {row.n_gold}" for row in groups.head(_MANY).itertuples(index=False)
     )
     return (
         f"To know more about {listed(names)}: more gold items, drawn as they come (now: {now}), or "

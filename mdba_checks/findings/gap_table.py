@@ -11,8 +11,9 @@ from mdba_checks.config import CheckConfig
 from mdba_checks.findings.crowds import Crowds
 from mdba_checks.findings.diagnostics import Measures, doubts, obstacles
 from mdba_checks.findings.inference import Contrast, Gaps
-from mdba_checks.findings.judge import EVERYONE_ELSE, INCONCLUSIVE, judge
+from mdba_checks.findings.judge import INCONCLUSIVE, judge
 from mdba_checks.findings.sensitivity import overturned, robustness
+from mdba_checks.metrics import EVERYONE_ELSE
 
 GAP_COLUMNS = (
     "labeler",
@@ -122,12 +123,12 @@ def with_findings(
         overturned=overturned(numbers, measures, policy.max_gap),
         freedom=numbers.freedom.ravel(),
         own=None if crowds is None else crowds.evidence(policy.max_gap, config.confidence),
-        estimator=config.estimator,
+        wording=measures.wording,
     )
     found = judged["finding"] != INCONCLUSIVE
     if measures.estimator.is_doubly_robust:
         counted = measures.counted.ravel() & found
-        judged.loc[counted, "reason"] = "counted, not estimated: " + judged.loc[counted, "reason"]
+        judged.loc[counted, "reason"] += " (counted, not estimated)"
     holds = robustness(numbers, *numbers.interval(config.confidence), policy.max_gap).ravel()
     judged["robustness"] = np.where(found, holds, np.nan)
     return judged

@@ -6,40 +6,41 @@ right. Inconclusive has a cause: too little evidence, or an assumption that does
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from mdba_checks.config import EstimatorName, Policy
-from mdba_checks.estimation import ESTIMATORS
+from mdba_checks.config import Policy
 from mdba_checks.findings.corrections import MANY, adjust, clear_of_others
 from mdba_checks.findings.crowds import OwnEvidence
 from mdba_checks.findings.diagnostics import Cause, Obstacle
 from mdba_checks.findings.inference import p_beyond, p_values
-from mdba_checks.metrics import METRICS
+from mdba_checks.metrics import Wording
 from mdba_checks.tables import BoolArray, FloatArray
 
 BIASED, BORDERLINE, FAIR, INCONCLUSIVE = "biased", "borderline", "fair", "inconclusive"
 SEVERITY = {BIASED: 0, INCONCLUSIVE: 1, BORDERLINE: 2, FAIR: 3}
 EVIDENCE: Cause = "evidence"
 ASSUMPTION: Cause = "assumption"
-EVERYONE_ELSE = "everyone else"
 _NOT_ESTIMATED = Obstacle("the gap could not be estimated", EVIDENCE)
 
 
-def meaning(metric: str, estimator: EstimatorName = "mdba_dr") -> str:
-    """Return what is counted, in words.
+def said_about(who: str, row: Mapping[Any, Any]) -> str:
+    """Return what was found about somebody, as a sentence.
 
     Examples
     --------
-    >>> meaning("fpr")
-    'says yes where no is right'
-    >>> meaning("tpr", "selection_rate")
-    'says yes'
+    >>> row = {"finding": "biased", "group": "women", "reason": "invites 55% of …"}
+    >>> said_about("Ada", row)
+    'Ada invites 55% of …'
+    >>> said_about("Ada", {"finding": "fair", "group": "women", "reason": "the interval …"})
+    'Ada, women: the interval …'
     """
-    return METRICS[metric].meaning(of_all=ESTIMATORS[estimator].ignores_right_answers)
+    if row["finding"] == BIASED:  # the reason is then what they do
+        return f"{who} {row['reason']}"
+    return f"{who}, {row['group']}: {row['reason']}"
 
 
 def by_severity(gaps: pd.DataFrame) -> pd.DataFrame:
@@ -66,7 +67,7 @@ def judge(
     overturned: Sequence[str] = (),
     freedom: FloatArray | float = np.inf,
     own: OwnEvidence | None = None,
-    estimator: EstimatorName = "mdba_dr",
+    wording: Wording | None = None,
 ) -> pd.DataFrame:
     """Return `gaps` with `p_value`, `finding`, `cause`, `reason` and `p_beyond` under a policy.
 
@@ -74,8 +75,8 @@ def judge(
     ----------
     gaps
         One row per comparison: ``gap, std_error, ci_low, ci_high`` and what reasons name.
-    policy, confidence, estimator
-        How to decide, and what the intervals and rates are.
+    policy, confidence
+        How to decide, and what the intervals are.
     obstacles
         Per row, why nothing can be concluded there; None where nothing is in the way.
     doubts
@@ -88,6 +89,8 @@ def judge(
         Degrees of freedom of the standard errors.
     own
         What people's own decisions say, for rows whose gap was learned from a crowd.
+    wording
+        How reasons describe the rate.
     """
     judged = gaps.copy()
     gap, error = gaps["gap"].to_numpy(), gaps["std_error"].to_numpy()
@@ -114,7 +117,7 @@ def judge(
     rows: Iterable[Any] = judged.itertuples(index=False)
     answers = [
         _answer(row.finding, obstacle, doubt, overturning)
-        or (row.finding, "", _reason(row, policy, confidence, len(gaps), estimator))
+        or (row.finding, "", _reason(row, policy, confidence, len(gaps), wording or Wording()))
         for row, obstacle, doubt, overturning in zip(
             rows, obstacles, doubts, overturned, strict=True
         )
@@ -183,20 +186,18 @@ def _answer(
     return None
 
 
-def _reason(
-    row: Any, policy: Policy, confidence: float, n_tests: int, estimator: EstimatorName
-) -> str:
+def _reason(row: Any, policy: Policy, confidence: float, n_tests: int, wording: Wording) -> str:
     limit = f"±{policy.max_gap:g}"
-    if policy.decide_on == "estimate":
-        place = "beyond" if row.finding == BIASED else "within"
-        return f"the estimate {row.gap:+.3f} is {place} {limit} (uncertainty not considered)"
-    interval = f"the {confidence:.0%} interval {row.ci_low:+.3f} to {row.ci_high:+.3f}"
+    does = ""
     if row.finding == BIASED:
-        size = f"{100 * abs(row.gap):.0f} points {'less' if row.gap < 0 else 'more'} often"
-        return (
-            f"{meaning(row.metric, estimator)} {size} for {row.group} ({row.rate:.0%}) "
-            f"than for {row.reference} ({row.rate_reference:.0%}); {interval} lies beyond {limit}"
-        )
+        group, reference = (row.group, row.rate), (row.reference, row.rate_reference)
+        does = wording.sentence(group, reference, gap=row.gap, limit=policy.max_gap)
+    if policy.decide_on == "estimate":
+        says = does or f"the estimate {row.gap:+.3f} is within {limit}"
+        return f"{says}; uncertainty not considered"
+    interval = f"the {confidence:.0%} interval {row.ci_low:+.3f} to {row.ci_high:+.3f}"
+    if does:
+        return f"{does}; {interval} lies beyond {limit}"
     if row.finding == FAIR:
         return f"{interval} lies within {limit}"
     if row.finding == BORDERLINE:

@@ -16,8 +16,8 @@ from scipy.stats import norm
 
 from mdba_checks.config import CheckConfig, Policy
 from mdba_checks.findings.inference import contrasts
-from mdba_checks.findings.judge import BIASED, BORDERLINE, EVERYONE_ELSE, FAIR, INCONCLUSIVE
-from mdba_checks.metrics import METRICS
+from mdba_checks.findings.judge import BIASED, BORDERLINE, FAIR, INCONCLUSIVE
+from mdba_checks.metrics import EVERYONE_ELSE, METRICS
 from mdba_checks.tables import BoolArray, Data, FloatArray, IntArray
 
 

@@ -28,7 +28,7 @@ from great_expectations.render.renderer_configuration import (
 )
 
 from mdba_checks.assessment import Assessment
-from mdba_checks.findings import INCONCLUSIVE, SEVERITY
+from mdba_checks.findings import BIASED, INCONCLUSIVE, SEVERITY
 from mdba_checks.metrics import METRICS
 from mdba_checks.report import (
     COLOURS,
@@ -182,8 +182,9 @@ def _rates(row: Mapping[str, Any]) -> RenderedStringTemplateContent:
 
 
 def _finding(finding: str, reason: str) -> RenderedStringTemplateContent:
-    # The numbers beside it say why somebody is biased or fair; why nothing can be said needs words.
-    content = text("$finding\n$reason" if finding == INCONCLUSIVE else "$finding")
+    # The numbers beside it say why somebody is fair; what somebody does, and why nothing can be
+    # said, needs words.
+    content = text("$finding\n$reason" if finding in (BIASED, INCONCLUSIVE) else "$finding")
     colour = COLOURS[finding]
     content.string_template.update(
         params={"finding": finding, "reason": reason},

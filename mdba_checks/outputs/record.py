@@ -12,7 +12,7 @@ import json
 import math
 import platform
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -23,7 +23,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from mdba_checks import __version__
 from mdba_checks.config import EstimatorName
 from mdba_checks.errors import must_be
-from mdba_checks.metrics import MetricName
+from mdba_checks.estimation import ESTIMATORS
+from mdba_checks.metrics import METRICS, AnswerWords, MetricName, Wording
 from mdba_checks.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -128,6 +129,7 @@ class Hashes(_Strict):
     n_gold: _Count | None = None
     n_labelers: _Count | None = None
     features: list[str] = []
+    words: dict[str, str] = {}
 
 
 class Places(_Strict):
@@ -192,6 +194,17 @@ class Record(_Strict):
     recheck: Recheck | None = None
     approval: Approval | None = None
     created: str | None = None
+
+    @property
+    def wording(self) -> Wording:
+        """How sentences describe the rate; older records do not know the words of the labels."""
+        known = {each.name for each in fields(AnswerWords)}
+        words = self.data.words if self.data else {}
+        return Wording(
+            METRICS[self.metric],
+            AnswerWords(**{name: word for name, word in words.items() if name in known}),
+            of_all=ESTIMATORS[self.estimator].ignores_right_answers,
+        )
 
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> Self:

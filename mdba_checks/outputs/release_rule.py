@@ -17,7 +17,7 @@ import pandas as pd
 
 from mdba_checks.assessment import Assessment, assess
 from mdba_checks.config import CheckConfig
-from mdba_checks.errors import CheckError, InputError
+from mdba_checks.errors import CheckError, InputError, listed
 from mdba_checks.estimation import ESTIMATORS, Progress
 from mdba_checks.outputs.annotate import (
     annotate,
@@ -109,7 +109,7 @@ class Release:
             ]
         elif parts is not None:
             said.append(
-                f"nothing was written; {parts.n_removed:,} rows of {', '.join(parts.labelers)} "
+                f"nothing was written; {parts.n_removed:,} rows of {listed(parts.labelers)} "
                 "would be taken out"
             )
         elif not self.decision.lets_through:

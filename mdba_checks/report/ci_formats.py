@@ -12,7 +12,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 from xml.etree import ElementTree as ET
 
-from mdba_checks.findings import BIASED, INCONCLUSIVE
+from mdba_checks.errors import quoted
+from mdba_checks.findings import BIASED, INCONCLUSIVE, said_about
 
 if TYPE_CHECKING:
     from mdba_checks.assessment import Assessment
@@ -55,7 +56,7 @@ def github_annotations(
     >>> for line in github_annotations(assessment, gate(assessment)):
     ...     print(line.partition("::")[2][:42])
     error title=mdba%3A block::all labels toge
-    error title=L1%2C women%3A biased::says ye
+    error title=L1%2C women%3A biased::L1 says
     """
     lines = [
         _command(
@@ -75,8 +76,12 @@ def github_annotations(
         rows = rows.reindex(rows["gap"].abs().sort_values(ascending=False, kind="stable").index)
         for row in islice(rows.itertuples(index=False), MOST_OF_A_LEVEL):
             about = f"{row.labeler}, {row.group}: {finding}"
-            lines.append(_command(level, about, str(row.reason), file))
+            lines.append(_command(level, about, _said(row), file))
     return lines
+
+
+def _said(row: Any) -> str:
+    return said_about(quoted(row.labeler), row._asdict())
 
 
 def _command(level: Level, title: str, message: str, file: str | None) -> str:
@@ -155,7 +160,7 @@ def _cases(assessment: Assessment, decision: Decision) -> Iterator[ET.Element]:
     for row in assessment.with_policy(decision.policy).gaps.itertuples(index=False):
         case = junit_case(f"{row.labeler}: {row.group} vs {row.reference}", f"mdba.{row.metric}")
         if row.finding in tags:
-            junit_outcome(case, tags[row.finding], row.finding, str(row.reason))
+            junit_outcome(case, tags[row.finding], row.finding, _said(row))
         yield case
 
 

@@ -12,10 +12,8 @@ from typing import Any
 import pandas as pd
 
 from mdba_checks.assessment import Assessment
-from mdba_checks.config import CheckConfig, EstimatorName, Policy
-from mdba_checks.estimation import ESTIMATORS
+from mdba_checks.config import Policy
 from mdba_checks.findings import BIASED, BORDERLINE, FAIR, INCONCLUSIVE, SEVERITY
-from mdba_checks.metrics import METRICS, MetricName
 from mdba_checks.report.formatting import count
 from mdba_checks.verdict import CONSEQUENCES, Decision, Verdict
 
@@ -70,8 +68,8 @@ ASSUMPTIONS = (
     ),
     Assumption(
         "The right decision can be predicted",
-        "A model learns from gold, and from what labelers agree on, how likely yes is right for an "
-        "item that is not in gold.",
+        "A model learns from gold, and from what labelers agree on, which decision is probably "
+        "right for an item that is not in gold.",
         ("gold_fit",),
     ),
     Assumption(
@@ -162,23 +160,6 @@ def findings(policy: Policy) -> dict[str, str]:
         BORDERLINE: "the interval reaches across the limit and stays close to it",
         FAIR: "the whole interval lies within the tolerated gap",
     }
-
-
-def rate(config: CheckConfig) -> tuple[str, str]:
-    """Return the name of the rate that was compared, and what it counts.
-
-    Examples
-    --------
-    >>> rate(CheckConfig(metric="fpr"))
-    ('false positive rate', 'of 100 items where no is right, how many get a yes')
-    """
-    return rate_of(config.metric, config.estimator)
-
-
-def rate_of(metric_name: MetricName, estimator: EstimatorName) -> tuple[str, str]:
-    """Return the same for a metric and an estimator by their names."""
-    metric, of_all = METRICS[metric_name], ESTIMATORS[estimator].ignores_right_answers
-    return "selection rate" if of_all else metric.title, metric.question(of_all=of_all)
 
 
 def consequence(verdict: Verdict | None) -> str:

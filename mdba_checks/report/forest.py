@@ -12,9 +12,10 @@ from typing import Any
 
 import pandas as pd
 
+from mdba_checks.errors import joined, quoted
 from mdba_checks.findings import SEVERITY, by_severity
 from mdba_checks.report.comparisons import each, with_sides
-from mdba_checks.report.formatting import interval, listed, signed
+from mdba_checks.report.formatting import interval, signed
 from mdba_checks.report.interval import Axis, Interval
 from mdba_checks.report.markup import Html, fill
 
@@ -97,6 +98,6 @@ def _description(drawn: pd.DataFrame, max_gap: float) -> str:
     for finding in SEVERITY:
         rows = drawn[drawn["finding"] == finding]
         if len(rows):
-            named = [f"{row.labeler} {signed(row.gap)}" for row in each(rows)]
-            sentences.append(f"{len(rows):,} {finding}: {listed(named)}.")
+            named = [f"{quoted(row.labeler)} {signed(row.gap)}" for row in each(rows)]
+            sentences.append(f"{len(rows):,} {finding}: {joined(named)}.")
     return " ".join([*sentences, "All numbers are on this page."])

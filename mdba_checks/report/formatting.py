@@ -9,7 +9,6 @@ from mdba_checks.errors import visible
 
 UNKNOWN = "–"
 _NAME_CHARACTERS = 32
-_LISTED = 6
 
 
 def signed(value: float | None, digits: int = 2, *, ascii_only: bool = False) -> str:
@@ -76,19 +75,6 @@ def count(number: int, what: str) -> str:
     ('1 label', '2,300 labels')
     """
     return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def listed(names: Iterable[str], most: int = _LISTED) -> str:
-    """Return names in a row, the first few of them.
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c", "d"], most=2)
-    'a, b and 2 more'
-    """
-    known = list(names)
-    rest = len(known) - most
-    return ", ".join(known[:most]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def sentence(text: object) -> str:

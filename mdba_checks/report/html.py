@@ -21,13 +21,14 @@ import pandas as pd
 
 from mdba_checks import __version__
 from mdba_checks.assessment import Assessment
+from mdba_checks.errors import listed, quoted
 from mdba_checks.estimation import ESTIMATORS
 from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE, Diagnostic
 from mdba_checks.outputs import write_whole
 from mdba_checks.report import explanations
 from mdba_checks.report.comparisons import comparisons, each, with_sides
 from mdba_checks.report.forest import MAX_ROWS, forest
-from mdba_checks.report.formatting import listed, sentence
+from mdba_checks.report.formatting import sentence
 from mdba_checks.report.heatmap import heatmap
 from mdba_checks.report.labelers import LEVELS, labelers_section
 from mdba_checks.report.markup import Html, asset, fill
@@ -186,7 +187,7 @@ def _gaps(judged: Assessment) -> Html:
     most = _BESIDE_HEATMAP if table else MAX_ROWS
     return fill(
         "gaps.html",
-        rate=explanations.rate(judged.config),
+        rate=(judged.wording.title, judged.wording.question()),
         confidence=f"{judged.confidence:.0%}",
         limit=f"{policy.max_gap:g}",
         heatmap=table,
@@ -263,7 +264,7 @@ def _answer(diagnostic: Diagnostic) -> tuple[str, str | None]:
     who, said = [diagnostic.labeler, diagnostic.group], diagnostic.sentence
     if diagnostic.group is not None and diagnostic.group in said:
         who.pop()
-    about = ", ".join(each for each in who if each is not None)
+    about = ", ".join(quoted(each) for each in who if each is not None)
     # A name keeps its first letter as it is.
     line = f"{about}: {said}." if about else sentence(said)
     summary = diagnostic.labeler is None and diagnostic.group is None
@@ -272,9 +273,8 @@ def _answer(diagnostic: Diagnostic) -> tuple[str, str | None]:
 
 def _reading(judged: Assessment) -> Html:
     config = judged.config
-    name, explanation = explanations.rate(config)
     reading = [
-        f"The rate that was compared is the {name}: {explanation}.",
+        f"The rate that was compared is the {judged.wording.title}: {judged.wording.question()}.",
         "A gap of −0.20 means: 20 of 100 fewer in this group than in the reference.",
         "An interval is the range of gaps that the data do not rule out.",
         f"About {judged.confidence:.0%} of such intervals hold the true gap.",

@@ -17,15 +17,14 @@ from typing import Any
 import pandas as pd
 
 from mdba_checks.config import Policy
-from mdba_checks.errors import InputError, did_you_mean
+from mdba_checks.errors import InputError, did_you_mean, listed
 from mdba_checks.estimation import ESTIMATORS
 from mdba_checks.findings import BIASED, BORDERLINE, FAIR, INCONCLUSIVE, by_severity
-from mdba_checks.metrics import METRICS
 from mdba_checks.outputs import Record
 from mdba_checks.report import explanations
 from mdba_checks.report.comparisons import each, with_sides
 from mdba_checks.report.forest import forest
-from mdba_checks.report.formatting import count, interval, listed, signed
+from mdba_checks.report.formatting import count, interval, signed
 from mdba_checks.report.html import whole_page
 from mdba_checks.report.markup import fill
 
@@ -116,7 +115,7 @@ def labeler_page(
     policy = _policy(record)
     mine = each(gaps)
     found = str(gaps["finding"].iloc[0])
-    name, counts = explanations.rate_of(record.metric, record.estimator)
+    wording = record.wording
     title = f"About the labels of {labeler}"
     main = fill(
         "labeler_page.html",
@@ -125,8 +124,8 @@ def labeler_page(
         finding=found,
         headline=_headline(found, mine, policy),
         meaning=explanations.findings(policy)[found],
-        rate=name,
-        counts=counts,
+        rate=wording.title,
+        counts=wording.question(),
         limit=f"{policy.max_gap:g}",
         confidence=f"{record.confidence:.0%}",
         rows=mine,
@@ -182,8 +181,8 @@ def _headline(found: str, rows: Sequence[Any], policy: Policy) -> str:
 
 def _compared(record: Record, rows: Sequence[Any]) -> Iterator[str]:
     """Yield what the comparison rests on, row by row."""
-    known = not ESTIMATORS[record.estimator].ignores_right_answers
-    right = METRICS[record.metric].right
+    wording = record.wording
+    known, right = not wording.of_all, wording.words.is_right(wording.metric.right)
     for row in rows:
         said = [f"{row.side} compared with {row.reference}"]
         if row.n_labels is not None:
@@ -191,7 +190,7 @@ def _compared(record: Record, rows: Sequence[Any]) -> Iterator[str]:
         if known and row.n_gold is not None:
             said.append(f"{count(int(row.n_gold), 'gold item')} of {row.side}")
         if known and row.n_gold_positive is not None:
-            said.append(f"{right} is right for {int(row.n_gold_positive):,} of them")
+            said.append(f"{right} for {int(row.n_gold_positive):,} of them")
         yield f"{said[0]}: {', '.join(said[1:])}" if len(said) > 1 else said[0]
 
 

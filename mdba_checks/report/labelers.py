@@ -14,10 +14,9 @@ from typing import Any
 import pandas as pd
 
 from mdba_checks.assessment import Assessment
-from mdba_checks.findings import SEVERITY, Diagnostic, Level, by_severity
-from mdba_checks.metrics import METRICS
+from mdba_checks.errors import quoted
+from mdba_checks.findings import SEVERITY, Diagnostic, Level, by_severity, said_about
 from mdba_checks.report.comparisons import comparisons, each, with_sides
-from mdba_checks.report.explanations import rate
 from mdba_checks.report.formatting import interval, p_value, percent, short, signed
 from mdba_checks.report.markup import Html, fill
 
@@ -40,7 +39,7 @@ def labelers_section(assessment: Assessment, history: pd.DataFrame | None = None
     several = len(pairs) > 1
     side = "group" if several or gaps.empty else pairs["side"].iloc[0]
     reference = "reference" if gaps.empty else pairs["reference"].iloc[0]
-    name, counts = rate(assessment.config)
+    name, counts = assessment.wording.title, assessment.wording.question()
     known = Known(assessment, gaps, history)
     return fill(
         "labelers.html",
@@ -87,7 +86,8 @@ class Known:
     def __init__(
         self, assessment: Assessment, gaps: pd.DataFrame, history: pd.DataFrame | None = None
     ) -> None:
-        self.metric = METRICS[assessment.config.metric]
+        wording = assessment.wording
+        self.is_right = wording.words.is_right(wording.metric.right)
         fidelity = assessment.fidelity
         self.fidelity = {} if fidelity is None else dict(fidelity)
         self.history: dict[tuple[str, str], list[Any]] = {}
@@ -132,7 +132,7 @@ class Known:
         earlier = self.history.get((row.labeler, row.group))
         rates = [*self.rates[str(row.labeler)], (row.reference, row.rate_reference)]
         return {
-            "reason": row.reason,
+            "reason": said_about(quoted(row.labeler), row._asdict()),
             "rates": rates,
             "notes": [self.evidence(row), *([_history(earlier)] if earlier else [])],
             "checks": found,
@@ -144,7 +144,7 @@ class Known:
         facts = [
             f"{row.n_labels:,} labels",
             f"{row.n_gold:,} gold items of {row.group}",
-            f"{self.metric.right} is right for {row.n_gold_positive:,} of them",
+            f"{self.is_right} for {row.n_gold_positive:,} of them",
             f"standard error {row.std_error:.3f}" if math.isfinite(row.std_error) else "",
             f"p-value {p_value(row.p_value)} by itself" if math.isfinite(row.p_value) else "",
             f"decisions predicted with AUC {auc:.2f}" if math.isfinite(auc) else "",

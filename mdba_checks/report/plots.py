@@ -22,7 +22,7 @@ from scipy.stats import norm
 from mdba_checks.config import Policy
 from mdba_checks.errors import InputError, MissingExtraError
 from mdba_checks.findings import BIASED, FAIR, SEVERITY, by_severity, errors_beyond
-from mdba_checks.report.explanations import each_row, rate
+from mdba_checks.report.explanations import each_row
 from mdba_checks.report.formatting import short
 from mdba_checks.report.interval import COLOURS, TOLERATED, ZERO, Interval, marker
 from mdba_checks.tables import FloatArray
@@ -94,7 +94,7 @@ class Plots:
             for one, rows in zip(axes, panels, strict=True):
                 _draw_gaps(one, rows, limit)
             confidence = self.assessment.confidence
-            name = rate(self.assessment.config)[0]
+            name = self.assessment.wording.title
             axes[-1].set_xlabel(
                 f"gap in the {name}, {confidence:.0%} intervals; grey: tolerated, ±{limit:g}"
             )
@@ -112,7 +112,7 @@ class Plots:
             for one, rows in zip(axes, panels, strict=True):
                 _draw_rates(one, rows)
             axes[-1].set_xlabel(
-                f"{rate(self.assessment.config)[0]}; bar: the reference, mark: the group"
+                f"{self.assessment.wording.title}; bar: the reference, mark: the group"
             )
             self._legend(figure, drawn)
             self._say_what_is_left_out(axes[0], drawn)

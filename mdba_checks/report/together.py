@@ -14,10 +14,11 @@ import numpy as np
 import pandas as pd
 
 from mdba_checks.assessment import WHOLE, Assessment
+from mdba_checks.errors import joined, quoted
 from mdba_checks.findings import SEVERITY
 from mdba_checks.report.comparisons import comparisons, each, with_sides
 from mdba_checks.report.forest import forest
-from mdba_checks.report.formatting import interval, listed, percent, signed
+from mdba_checks.report.formatting import interval, percent, signed
 from mdba_checks.report.heatmap import MANY, heatmap
 from mdba_checks.report.interval import Axis
 from mdba_checks.report.markup import Html, fill
@@ -58,7 +59,8 @@ def whole_sentences(assessment: Assessment, *, ascii_only: bool = False) -> list
     >>> made = simulate(n_items=3000, n_labelers=2, tprs=[0.5, 0.94], seed=1)
     >>> found = assess(made.labels, made.gold, CheckConfig(reference="men"))
     >>> print(whole_sentences(found)[0])
-    All labels together: women ...%, men ...%, a gap of −0... (... tolerated ±0.1): biased
+    The data set as a whole says yes for ...% of women and ...% of men where yes is right: a gap \
+of −0... (... tolerated ±0.1), biased
     """
     if assessment.overall is None:
         return []
@@ -66,13 +68,15 @@ def whole_sentences(assessment: Assessment, *, ascii_only: bool = False) -> list
     said = []
     for row in assessment.overall.to_dict("records"):
         if not math.isfinite(row["gap"]):
-            said.append(f"All labels together, {row['group']}: {row['reason']}")
+            said.append(f"All labels together, {quoted(row['group'])}: {row['reason']}")
             continue
+        rates = assessment.wording.rates(
+            (row["group"], row["rate"]), (row["reference"], row["rate_reference"]), gap=row["gap"]
+        )
         gap = signed(row["gap"], ascii_only=ascii_only)
         ends = interval(row["ci_low"], row["ci_high"], ascii_only=ascii_only)
         said.append(
-            f"All labels together: {row['group']} {percent(row['rate'])}, {row['reference']} "
-            f"{percent(row['rate_reference'])}, a gap of {gap} ({ends}; tolerated ±{limit:g}): "
+            f"The data set as a whole {rates}: a gap of {gap} ({ends}; tolerated ±{limit:g}), "
             f"{row['finding']}"
         )
     return said
@@ -111,8 +115,8 @@ def look_first_sentence(assessment: Assessment) -> str:
     """Return whom to look at first, with how likely each is beyond the limit; empty if nobody."""
     rows = look_first(assessment)
     rows = rows[rows["p_beyond"] > 0.5]
-    named = [f"{row.labeler} ({row.p_beyond:.0%})" for row in rows.itertuples(index=False)]
-    return f"Look at these first: {listed(named)}" if named else ""
+    named = [f"{quoted(row.labeler)} ({row.p_beyond:.0%})" for row in rows.itertuples(index=False)]
+    return f"Look at these first: {joined(named)}" if named else ""
 
 
 def whole_section(judged: Assessment) -> Html:
@@ -154,8 +158,8 @@ def _cohorts_apart(rows: pd.DataFrame) -> Iterator[str]:
         low, high = known.iloc[0], known.iloc[-1]
         yield (
             f"{side} compared with {reference}: from {signed(low['gap'])} in the cohort "
-            f"{low['labeler']} ({low['finding']}, {low['n_labels']:,} labels) to "
-            f"{signed(high['gap'])} in {high['labeler']} ({high['finding']}, "
+            f"{quoted(low['labeler'])} ({low['finding']}, {low['n_labels']:,} labels) to "
+            f"{signed(high['gap'])} in {quoted(high['labeler'])} ({high['finding']}, "
             f"{high['n_labels']:,} labels)"
         )
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from mdba_checks.metrics import AnswerWords
 from mdba_checks.tables.arrays import FloatArray, IntArray
 from mdba_checks.tables.encoding import Encoding
 from mdba_checks.tables.matrix import Matrix
@@ -112,6 +113,8 @@ class Data:
         Rows of the labels table as it was read, dropped ones included.
     n_dropped
         Rows dropped from both tables together.
+    words
+        What decisions are called.
     reference
         The name of the reference group, None for "everyone else".
     question
@@ -142,6 +145,7 @@ class Data:
     n_label_rows: int
     n_dropped: int
     question: Question
+    words: AnswerWords = field(default_factory=AnswerWords)
     reference: str | None = None
     has_items: bool = False
     has_clusters: bool = False

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
+from mdba_checks.tables.answer_words import words_for
 from mdba_checks.tables.arrays import IntArray
 from mdba_checks.tables.blocks import Table
 from mdba_checks.tables.clusters import assign_clusters
@@ -156,6 +157,7 @@ class OpenedTables:
             config,
             messages,
         )
+        words = words_for(tables[0].column(columns.label), decision, question, config)
         for column, who in ((columns.labeler, labelers), (question.attribute, groups)):
             messages += remarks(column, who, hide=config.pseudonymize)
         items = item_codes(tables, roles, messages)
@@ -237,6 +239,7 @@ class OpenedTables:
             n_label_rows=self._n_label_rows,
             n_dropped=self._n_dropped,
             question=question,
+            words=words,
             reference=reference,
             has_items=roles.item is not None,
             has_clusters=columns.cluster is not None,

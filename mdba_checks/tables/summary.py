@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
+from mdba_checks.metrics import AnswerWords
 from mdba_checks.tables.data import Data
 
 
@@ -20,6 +21,7 @@ class DataSummary:
     features: tuple[str, ...]
     labels_hash: str
     gold_hash: str
+    words: AnswerWords = field(default_factory=AnswerWords)  # what decisions are called
 
     @classmethod
     def of(cls, data: Data) -> Self:
@@ -33,4 +35,5 @@ class DataSummary:
             features=data.features,
             labels_hash=data.labels_hash,
             gold_hash=data.gold_hash,
+            words=data.words,
         )

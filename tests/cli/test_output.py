@@ -176,7 +176,7 @@ def test_why_nothing_can_be_said_about_somebody_is_said(mdba, files, tables):
     labels.loc[labels["labeler"] == "L3", "label"] = 1
     labels.to_csv(files.labels, index=False)
     run = mdba(*files.quick, COLUMNS="160")
-    assert re.search(r"^- L3: said yes to all \d+ items", run.out, re.MULTILINE)
+    assert re.search(r"^- L3: said yes for all \d+ items", run.out, re.MULTILINE)
 
 
 def test_several_groups_are_compared_with_everyone_else_by_default(mdba, files, tables):

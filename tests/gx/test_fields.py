@@ -88,6 +88,10 @@ def test_all_fields_survive_a_suite_file():
         "text_model": "models/small",
         "c": [0.8, 1.2],
         "missing_values": ["", "?"],
+        "positive_verb": "invites",
+        "negative_verb": "rejects",
+        "positive_adjective": "suitable",
+        "negative_adjective": "unsuitable",
     }
     assert set(changed) == set(CONFIG_KEYS)
     gold = {"data_source": "files", "asset": "gold", "batch_definition": "all"}

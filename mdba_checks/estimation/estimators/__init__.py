@@ -79,7 +79,7 @@ ESTIMATORS: dict[str, Estimator] = {
             "mdba",
             mdba.estimate,
             "A model of every labeler's decisions predicts what they would say to the gold items; "
-            "thresholds are set so that it says yes as often as they do.",
+            "thresholds are set so that it decides positively as often as they do.",
             needs_models=True,
             uses_c=True,
         ),
@@ -93,8 +93,8 @@ ESTIMATORS: dict[str, Estimator] = {
         Estimator(
             "selection_rate",
             baselines.estimate_selection_rate,
-            "How often a labeler says yes, without regard to what is right. A baseline: "
-            "groups may rightly differ in how often yes is right, and it cannot tell.",
+            "How often a labeler decides positively, without regard to what is right. A baseline: "
+            "groups may rightly differ in how often that is right, and it cannot tell.",
             needs_gold_positives=False,
             ignores_right_answers=True,
         ),

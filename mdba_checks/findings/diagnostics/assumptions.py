@@ -13,8 +13,8 @@ from mdba_checks.findings.diagnostics.grading import LOOK, OK, Grading, levels
 from mdba_checks.findings.diagnostics.measures import Measures
 from mdba_checks.tables import FloatArray
 
-# Below both of these nothing is compared but shares of yes. An AUC of 0.5 is a coin; the margin is
-# what 100 gold items with 30 positives cannot tell from it.
+# Below both of these nothing is compared but how often labelers say yes. An AUC of 0.5 is a
+# coin; the margin is what 100 gold items with 30 positives cannot tell from it.
 TELLS_OF_LABELERS, TELLS_OF_GOLD = 0.6, 0.6
 MANY_LABELS = 200  # in a group
 # Fires in 2% of clean draws, and in three quarters or more of those where gold was chosen by its
@@ -90,10 +90,11 @@ def _chosen_gold(measures: Measures) -> Grading | None:
     def words(_: int, column: int) -> str:
         more = "more" if difference[column] > 0 else "less"
         return (
-            f"yes is expected on {chosen.on_gold[column]:.0%} of the gold items of "
-            f"{measures.groups[column]} and on {chosen.on_labels[column]:.0%} of the labeled ones, "
-            f"{more} than chance explains: gold seems to be chosen by its answers. Draw gold at "
-            "random within groups, or give the weights it was drawn with (columns.gold_weight)"
+            f"{measures.words.positive} is expected on {chosen.on_gold[column]:.0%} of the gold "
+            f"items of {measures.groups[column]} and on {chosen.on_labels[column]:.0%} of the "
+            f"labeled ones, {more} than chance explains: gold seems to be chosen by its answers. "
+            "Draw gold at random within groups, or give the weights it was drawn with "
+            "(columns.gold_weight)"
         )
 
     return Grading(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from mdba_checks.config import Policy
+from mdba_checks.errors import quoted
 from mdba_checks.findings.diagnostics.assumptions import assumptions
 from mdba_checks.findings.diagnostics.grading import (
     LOOK,
@@ -196,12 +197,14 @@ def _gold_positives(measures: Measures, policy: Policy) -> Grading:
     least = policy.min_gold_positives
     level = levels(worth < GOLD_POSITIVES_LOOK, worth < least)[None]
     some = sorted(zip(count.tolist(), measures.groups, strict=True))[:5]
-    shown = ", ".join(f"{name} {number}" for name, number in sorted((g, n) for n, g in some))
+    shown = ", ".join(
+        f"{quoted(name)} {number}" for name, number in sorted((g, n) for n, g in some)
+    )
     more = " (those with fewest)" if len(count) > len(some) else ""
 
     def words(_: int, column: int) -> str:
         found = f"gold has {count[column]} item{'s' if count[column] != 1 else ''} of "
-        found += f"{measures.groups[column]} where {measures.right} is right"
+        found += f"{measures.groups[column]} where {measures.is_right}"
         found += worth_in_words(int(count[column]), int(worth[column]))
         if worth[column] < least:
             return f"{found}; at least {least} are needed (policy.min_gold_positives)"
@@ -214,7 +217,7 @@ def _gold_positives(measures: Measures, policy: Policy) -> Grading:
         per_labeler=False,
         columns="groups",
         words=words,
-        summary=f"gold items where {measures.right} is right: {shown}{more}",
+        summary=f"gold items where {measures.is_right}: {shown}{more}",
         worst=float(count.min()),
         blocks="none",  # the policy's limit is an obstacle of its own
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -22,7 +22,7 @@ from mdba_checks.findings.diagnostics.repeats import Repeats, find_repeats
 from mdba_checks.findings.diagnostics.shift import Shift, measure_shift, shift_rows
 from mdba_checks.findings.inference import Contrast
 from mdba_checks.findings.inference import sides_of as weights_of_groups
-from mdba_checks.metrics import METRICS, Metric, MetricName
+from mdba_checks.metrics import EVERYONE_ELSE, METRICS, AnswerWords, Metric, MetricName, Wording
 from mdba_checks.tables import BoolArray, Data, FloatArray, IntArray
 
 # Standard errors; one contrast in ten by chance. It does no harm by itself: what labelers could
@@ -88,6 +88,7 @@ class Measures:
     chosen: Chosen | None  # whether gold looks like the labels in what is probably right
     hidden: Hidden | None  # what labelers know beyond the features
     fit: LackOfFit | None  # what the models leave in the data
+    words: AnswerWords = field(default_factory=AnswerWords)  # what decisions are called
     pooled: BoolArray | None = None  # (labelers, contrasts): whose gap is learned from a crowd
 
     @property
@@ -108,7 +109,7 @@ class Measures:
 
     def reference_name(self, contrast: Contrast) -> str:
         """Return what the group is compared with, in words."""
-        return "everyone else" if contrast.reference is None else self.groups[contrast.reference]
+        return EVERYONE_ELSE if contrast.reference is None else self.groups[contrast.reference]
 
     @property
     def labels_compared(self) -> IntArray:
@@ -153,9 +154,14 @@ class Measures:
         return np.array(found, dtype=bool)
 
     @property
-    def right(self) -> str:
-        """The right decision that the metric is about."""
-        return self.metric.right
+    def wording(self) -> Wording:
+        """How the rate is described."""
+        return Wording(self.metric, self.words, of_all=self.estimator.ignores_right_answers)
+
+    @property
+    def is_right(self) -> str:
+        """That the decision is right which the metric is about, in words."""
+        return self.words.is_right(self.metric.right)
 
 
 def inspect(data: Data) -> Inspection:
@@ -201,6 +207,7 @@ def measure(
         contrasts=tuple(wanted),
         estimator_name=asked.name,
         metric_name=metric.name,
+        words=data.words,
         n_labels=estimation.n_labels,
         n_positive=estimation.n_positive,
         n_direct=_direct(data),

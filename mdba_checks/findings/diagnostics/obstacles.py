@@ -92,7 +92,8 @@ def _put(texts: np.ndarray, where: BoolArray, column: int, text: str) -> None:
 
 
 def _too_little(texts: np.ndarray, measures: Measures, policy: Policy) -> None:
-    least, other = policy.min_gold_positives, "yes" if measures.right == "no" else "no"
+    least, metric = policy.min_gold_positives, measures.metric
+    other = measures.words.is_right("no" if metric.right == "yes" else "yes")
     n, positive = measures.n_labels.sum(axis=1), measures.n_positive.sum(axis=1)
     one_sided = np.flatnonzero((positive == 0) | (positive == n))
     for column, contrast in enumerate(measures.contrasts):
@@ -108,24 +109,22 @@ def _too_little(texts: np.ndarray, measures: Measures, policy: Policy) -> None:
             if measures.estimator.needs_gold_positives and worth < least:
                 text = (
                     f"gold has {found} item{'s' if found != 1 else ''} of {name} where "
-                    f"{measures.right} is right{worth_in_words(found, worth)}; at least {least} "
+                    f"{measures.is_right}{worth_in_words(found, worth)}; at least {least} "
                     "are needed (policy.min_gold_positives)"
                 )
                 _put(texts, np.full(len(texts), fill_value=True), column, text)
             if measures.estimator.learns_right_answers and found == measures.n_gold[codes].sum():
                 text = (
-                    f"gold has no item of {name} where {other} is right, so that it "
+                    f"gold has no item of {name} where {other}, so that it "
                     "cannot tell such items apart: gold needs both kinds, as they come"
                 )
                 _put(texts, np.full(len(texts), fill_value=True), column, text)
         for row in one_sided:
             if measures.pooled is not None and measures.pooled[row, column]:
                 continue  # what others decide on such items says how much that means
-            said = "yes" if positive[row] else "no"
             if texts[row, column] == "":
-                texts[row, column] = (
-                    f"said {said} to all {n[row]} items: there is nothing to compare"
-                )
+                said = measures.words.same_for_all("yes" if positive[row] else "no", n[row])
+                texts[row, column] = f"{said}: there is nothing to compare"
 
 
 def _serious(texts: np.ndarray, grading: Grading, measures: Measures) -> None:

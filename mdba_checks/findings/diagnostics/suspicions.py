@@ -47,14 +47,13 @@ def _gold_behaviour(gaming: Gaming, measures: Measures, policy: Policy) -> Gradi
     elif level.any():
         summary = f"{concerned(level)} decide differently on gold items (by up to {worst:.0%})"
     else:
-        summary = (
-            f"nobody clearly decides differently on gold items (shares of yes within {worst:.0%})"
-        )
+        summary = f"nobody clearly decides differently on gold items (shares within {worst:.0%})"
 
     def words(row: int, column: int) -> str:
         return (
-            f"says yes to {seen.on_gold[row, column]:.0%} of the gold items of "
-            f"{measures.groups[column]} that look like a {measures.right}, and to "
+            f"{measures.words.decides('yes')} {seen.on_gold[row, column]:.0%} of the gold items of "
+            f"{measures.groups[column]} where "
+            f"{measures.words.is_right(measures.metric.right, 'seems')}, and "
             f"{seen.elsewhere[row, column]:.0%} of like items that are not gold: gold may have "
             "been recognised; leave gold items out of the labels and check again"
         )
@@ -114,11 +113,11 @@ def _consensus(gaming: Gaming, measures: Measures) -> Grading:
         per_labeler=False,
         columns="groups",
         words=lambda _, column: (
-            f"where {measures.right} is right for {measures.groups[column]}, "
+            f"where {measures.is_right} for {measures.groups[column]}, "
             f"{1 - share[column]:.0%} of all answers are wrong: most labelers agree against gold, "
             "so look at gold and at the guidelines, and trust no majority here"
         ),
-        summary=f"where {measures.right} is right, at least {worst:.0%} of all answers of every "
+        summary=f"where {measures.is_right}, at least {worst:.0%} of all answers of every "
         "group are right"
         if known.any()
         else "what labelers say together could not be compared with gold",

@@ -14,7 +14,7 @@ from pandas.api.extensions import ExtensionArray
 from scipy.stats import norm
 
 from mdba_checks.config import Policy
-from mdba_checks.errors import InputError
+from mdba_checks.errors import InputError, quoted
 from mdba_checks.findings.corrections import errors_beyond
 from mdba_checks.findings.diagnostics import Measures, doubts, obstacles
 from mdba_checks.findings.inference import Gaps
@@ -320,7 +320,7 @@ def _amounts(
     )
     more = "more gold item" if found and found[0][0] == 1 else "more gold items"
     shown = [
-        f"{n:,} of {name}" if place else f"{n:,} {more} of {name}"
+        f"{n:,} of {quoted(name)}" if place else f"{n:,} {more} of {quoted(name)}"
         for place, (n, name) in enumerate(found[:_SHOWN_GROUPS])
     ]
     rest = sum(n for n, _ in found[_SHOWN_GROUPS:])

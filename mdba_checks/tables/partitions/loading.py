@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
+from mdba_checks.tables.answer_words import words_for
 from mdba_checks.tables.arrays import IntArray
 from mdba_checks.tables.clusters import assign_clusters
 from mdba_checks.tables.data import Data, GoldRows, LabelRows
@@ -236,6 +237,7 @@ class _Loader:
             config,
             messages,
         )
+        words = words_for(tables[0].column(columns.label), decision, question, config)
         for column, who in ((columns.labeler, labelers), (roles.group, groups)):
             messages += remarks(column, who, hide=config.pseudonymize)
         items = item_codes(tables, roles, messages)
@@ -315,6 +317,7 @@ class _Loader:
             n_label_rows=n_label_rows,
             n_dropped=n_dropped,
             question=question,
+            words=words,
             reference=reference,
             has_items=roles.item is not None,
             has_clusters=columns.cluster is not None,
