@@ -96,6 +96,10 @@ class Outputs:
         ),
     ] = None
     every: Annotated[bool, flag("--all", "Show all labelers, not only the first 25.")] = False
+    verbose: Annotated[
+        bool,
+        flag("--verbose", "Show what became of every column of the tables.", short=("-v",)),
+    ] = False
     quiet: Quiet = False
 
     @property
@@ -149,7 +153,7 @@ def check(
     sent = send(labels, gold, assessment, output, force=force, inputs=inputs, quiet=quiet)
     decision = sent.release.decision
 
-    from mdba_checks.cli.result import EXIT_CODES, show_result
+    from mdba_checks.cli.result import EXIT_CODES, show_columns, show_result
     from mdba_checks.cli.terminal import screen
 
     if history:
@@ -177,7 +181,10 @@ def check(
         write_whole(outputs.junit_file, junit(assessment, decision), force=force, inputs=inputs)
     if not quiet and not outputs.to_stdout:
         with text_only(outputs.form):
-            show_result(screen(), assessment, decision, every=outputs.every, files=sent.lines)
+            surface = screen()
+            show_result(surface, assessment, decision, every=outputs.every, files=sent.lines)
+            if outputs.verbose:
+                show_columns(surface, assessment)
     write_annotations(outputs.form, labels, assessment, decision)
     write_summary(outputs.form, labels, assessment, decision)
     return EXIT_CODES[decision.verdict]

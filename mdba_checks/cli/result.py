@@ -99,6 +99,16 @@ def show_result(
     _write_section(screen, "About the tables", assessment.messages)
 
 
+def show_columns(screen: Screen, assessment: Assessment) -> None:
+    """Print what became of every column of the tables."""
+    columns = assessment.data.columns
+    lines = [
+        f"{quoted(each.name)} ({each.tables}): {each.role}" + (f", {each.holds}" * bool(each.holds))
+        for each in columns
+    ]
+    _write_section(screen, "Columns", lines)
+
+
 def _header(assessment: Assessment, gaps: pd.DataFrame) -> tuple[str, str]:
     data, config = assessment.data, assessment.config
     reference = str(gaps["reference"].iloc[0]) if len(gaps) else "nobody"

@@ -39,6 +39,7 @@ _PACKAGES = ("numpy", "pandas", "scikit-learn", "xgboost")
 _PLAN_ROWS = 30
 _BESIDE_HEATMAP = 30  # comparisons that are drawn where a table shows all of them
 _SENTENCES = 8
+_MOST_COLUMNS = 200
 _VERDICT_LOOKS = {
     "pass": FAIR,
     "annotate": INCONCLUSIVE,
@@ -89,6 +90,7 @@ def render(
         ("plan", "What would settle the rest", _plan(judged)),
         ("judging", "Which items to judge next", _judging(judged)),
         ("assumptions", "What this rests on", _assumptions(judged.diagnostics)),
+        ("columns", "The columns", _columns(judged)),
         ("reading", "How to read this", _reading(judged)),
         ("record", "How it was made", _record(judged, made)),
     ]
@@ -298,6 +300,13 @@ def _multiplicity(judged: Assessment) -> str:
         f"decided with a correction for their number ({policy.correction}); an interval beyond the "
         "band alone is not enough."
     )
+
+
+def _columns(judged: Assessment) -> Html:
+    """Return what became of the columns of both tables, the first `_MOST_COLUMNS` of them."""
+    columns = judged.data.columns
+    rest = len(columns) - _MOST_COLUMNS
+    return fill("columns.html", columns=columns[:_MOST_COLUMNS], rest=rest) if columns else Html()
 
 
 def _record(judged: Assessment, made: datetime | None) -> Html:

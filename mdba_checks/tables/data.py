@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from mdba_checks.metrics import AnswerWords
 from mdba_checks.tables.arrays import FloatArray, IntArray
+from mdba_checks.tables.columns import ColumnUse
 from mdba_checks.tables.encoding import Encoding
 from mdba_checks.tables.matrix import Matrix
 from mdba_checks.tables.partitions import Remote
@@ -113,6 +114,8 @@ class Data:
         Rows of the labels table as it was read, dropped ones included.
     n_dropped
         Rows dropped from both tables together.
+    columns
+        What became of every column of the tables.
     words
         What decisions are called.
     reference
@@ -145,6 +148,7 @@ class Data:
     n_label_rows: int
     n_dropped: int
     question: Question
+    columns: tuple[ColumnUse, ...] = ()
     words: AnswerWords = field(default_factory=AnswerWords)
     reference: str | None = None
     has_items: bool = False

@@ -57,11 +57,14 @@ class ReadColumn:
         Arrays for labels and gold in which rows are equal where the column is.
     said
         What the user should know about it.
+    holds
+        What it holds and how it was read, where that is more than numbers or categories.
     """
 
     features: tuple[Feature, ...]
     identity: tuple[Column, Column] | tuple[IntArray, IntArray]
     said: str | None = None
+    holds: str = ""
 
 
 class UnusableError(Exception):

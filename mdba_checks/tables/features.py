@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,7 @@ from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError, did_you_mean
 from mdba_checks.tables.arrays import FloatArray
 from mdba_checks.tables.blocks import Table, type_of
+from mdba_checks.tables.columns import LookedAt, described
 from mdba_checks.tables.dates import holds_dates
 from mdba_checks.tables.feature import Feature, Keep, ReadColumn, UnusableError
 from mdba_checks.tables.free_text import Texts
@@ -61,11 +62,14 @@ class Chosen:
         Per such column, arrays for labels and gold in which rows are equal where the column is.
     messages
         What the user should know about the columns.
+    looked
+        What was found in every column that was looked at.
     """
 
-    features: list[Feature]
-    identity: list[tuple[Column, Column]]
-    messages: list[str]
+    features: list[Feature] = field(default_factory=list)
+    identity: list[tuple[Column, Column]] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
+    looked: dict[str, LookedAt] = field(default_factory=dict)
 
 
 def choose_features(
@@ -100,8 +104,9 @@ def choose_features(
         text_model=text_model,
         texts=frozenset(texts),
     )
-    chosen = Chosen([], [], [])
+    chosen = Chosen()
     for name in sorted(dict.fromkeys(grouped.get(name, name) for name in names)):
+        members = tuple(wide.get(name, [name]))
         try:
             if (
                 not named
@@ -109,17 +114,21 @@ def choose_features(
                 and holds_dates(name, labels.column(name), gold.column(name))
             ):
                 raise UnusableError(DATES)
-            read = reader.read(name, wide.get(name, [name]), chosen.messages)
+            read = reader.read(name, list(members), chosen.messages)
         except UnusableError as reason:
             if named or name in texts:
                 key = "columns.text" if name in texts else "features"
                 raise InputError(f"feature {name!r} {reason}: take it out of {key}") from None
             chosen.messages.append(f"column {name!r} is ignored: it {reason}")
+            chosen.looked[name] = LookedAt(members, used=False, holds=str(reason))
             continue
         if read is None:
             chosen.messages.append(f"column {name!r} is ignored: it has no values")
+            chosen.looked[name] = LookedAt(members, used=False, holds="has no values")
             continue
         useful = [feature for feature in read.features if not feature.is_constant()]
+        holds = described(read) if useful or not read.features else "has the same value everywhere"
+        chosen.looked[name] = LookedAt(members, bool(useful), holds)
         if useful:
             chosen.features.extend(useful)
             chosen.identity.append(read.identity)
@@ -165,9 +174,10 @@ class _Reader:
             texts = Texts(name, labels, gold)
             if texts.are_free():
                 return texts.read(self.keep, self.text_model, self.answers)
-        said = None
+        said, holds = None, ""
         if way := self._writing(name, (labels, gold)):
             said = f"column {name!r} is read with {way.name}: {example((labels, gold), way)}"
+            holds = f"numbers, written with {way.name}"
             labels, gold = (read_written(column, way) for column in (labels, gold))
         elif in_two_ways((labels, gold)):
             messages.append(
@@ -178,7 +188,9 @@ class _Reader:
         if feature is None:
             return None
         kept = replace(feature, labels=self.keep(feature.labels))
-        return ReadColumn((kept,), (kept.labels, kept.gold), said)
+        if kind_of(labels.type) is Kind.TIME:
+            holds = "dates or times, as a number of seconds"
+        return ReadColumn((kept,), (kept.labels, kept.gold), said, holds)
 
     def _writing(
         self, name: str, columns: tuple[pa.ChunkedArray, pa.ChunkedArray]

@@ -100,10 +100,12 @@ class Texts:
         parts = [keep(components(batch).T) for batch in self._batches(order)]
         code = self._places(order)
         basis = f"{which} {self.distinct.basis(most)}"
+        holds = f"text: {different:,} different, {how}"
         said = f"column {self.name!r} is read as text: {different:,} different texts, {how}"
         if cut := self._n_cut():
             said += f"; {cut:,} texts are cut after {MOST_CHARACTERS:,} characters"
-        return ReadColumn(tuple(spread(self.name, parts, code, keep, basis)), self.prints, said)
+        features = tuple(spread(self.name, parts, code, keep, basis))
+        return ReadColumn(features, self.prints, said, holds)
 
     def _sample(self, most: int, answers: Answers) -> tuple[list[str], Answers]:
         """Return some different texts, sorted, and what was decided about them.

@@ -13,6 +13,7 @@ from mdba_checks.tables.answer_words import words_for
 from mdba_checks.tables.arrays import IntArray
 from mdba_checks.tables.blocks import Table
 from mdba_checks.tables.clusters import assign_clusters
+from mdba_checks.tables.columns import uses_of
 from mdba_checks.tables.data import Data, GoldRows, LabelRows
 from mdba_checks.tables.decisions import decisions
 from mdba_checks.tables.encoding import encode
@@ -171,6 +172,7 @@ class OpenedTables:
             self._text_model,
         )
         messages += chosen.messages
+        uses = uses_of(tables[0].column_names, tables[1].column_names, roles, chosen.looked)
         feature_names = tuple(dict.fromkeys(feature.column for feature in chosen.features))
         refuse_unequal_items(
             tables, items, [*question.columns, *feature_names], roles, hide=config.pseudonymize
@@ -239,6 +241,7 @@ class OpenedTables:
             n_label_rows=self._n_label_rows,
             n_dropped=self._n_dropped,
             question=question,
+            columns=uses,
             words=words,
             reference=reference,
             has_items=roles.item is not None,

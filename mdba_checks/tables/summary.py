@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from mdba_checks.metrics import AnswerWords
+from mdba_checks.tables.columns import ColumnUse
 from mdba_checks.tables.data import Data
 
 
@@ -21,6 +22,7 @@ class DataSummary:
     features: tuple[str, ...]
     labels_hash: str
     gold_hash: str
+    columns: tuple[ColumnUse, ...] = ()
     words: AnswerWords = field(default_factory=AnswerWords)  # what decisions are called
 
     @classmethod
@@ -35,5 +37,6 @@ class DataSummary:
             features=data.features,
             labels_hash=data.labels_hash,
             gold_hash=data.gold_hash,
+            columns=data.columns,
             words=data.words,
         )

@@ -99,6 +99,7 @@ def read_vectors(
         (prints[0], prints[1]),
         f"{'column' if len(columns) == 1 else 'columns'} {name!r} "
         f"{'holds' if len(columns) == 1 else 'are'} vectors of {widths[0]} numbers: {how}",
+        f"vectors of {widths[0]} numbers, {how}",
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from mdba_checks.errors import InputError
 from mdba_checks.tables.answer_words import words_for
 from mdba_checks.tables.arrays import IntArray
 from mdba_checks.tables.clusters import assign_clusters
+from mdba_checks.tables.columns import uses_of
 from mdba_checks.tables.data import Data, GoldRows, LabelRows
 from mdba_checks.tables.decisions import decisions
 from mdba_checks.tables.encoding import MOST_COMBINATIONS
@@ -113,9 +114,10 @@ def load_parts(parts: Partitions, gold: Source, config: CheckConfig) -> Data:
     )
     found = parts.map(_second_pass, asked)
     whole = gold_table.select(list(dict.fromkeys([*plan.names, roles.group])))
-    return _Loader(parts=parts, config=config, roles=roles, plan=plan, messages=messages).loaded(
-        found, gold_table, whole, gold_hash
-    )
+    loader = _Loader(parts=parts, config=config, roles=roles, plan=plan, messages=messages)
+    data = loader.loaded(found, gold_table, whole, gold_hash)
+    uses = uses_of(schema.names, gold_table.column_names, roles, plan.looked)
+    return replace(data, columns=uses)
 
 
 def _refuse_settings(config: CheckConfig) -> None:

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
 from mdba_checks.tables.arrays import IntArray
+from mdba_checks.tables.columns import LookedAt, kind_in_words
 from mdba_checks.tables.dates import holds_dates
 from mdba_checks.tables.encoding import MOST_COMBINATIONS, EncodingLearner, Unit
 from mdba_checks.tables.exact_sums import Moments
@@ -117,6 +118,7 @@ class Plan:
 
     features: tuple[Planned, ...]
     messages: tuple[str, ...]
+    looked: Mapping[str, LookedAt]
     combination: Combination | None = None
 
     @property
@@ -195,6 +197,7 @@ def make_plan(
     names = candidates(schema, gold, roles, config)
     chosen: list[Planned] = []
     messages: list[str] = []
+    looked: dict[str, LookedAt] = {}
     for name in names:
         own = _Column(name, labels.column(name).type, gold.column(name), config)
         try:
@@ -203,7 +206,9 @@ def make_plan(
             if named:
                 raise InputError(f"feature {name!r} {reason}: take it out of features") from None
             messages.append(f"column {name!r} is ignored: it {reason}")
+            looked[name] = LookedAt((name,), used=False, holds=str(reason))
             continue
+        looked[name] = _looked_at(name, feature)
         if feature is None:
             messages.append(f"column {name!r} is ignored: it has no values")
         elif not feature.summary.is_constant():
@@ -216,7 +221,16 @@ def make_plan(
             + (f" ({'; '.join(messages[:3])})" if messages else "")
             + ": both need the columns the decision may depend on, under the same names"
         )
-    return Plan(tuple(chosen), tuple(messages))
+    return Plan(tuple(chosen), tuple(messages), looked)
+
+
+def _looked_at(name: str, feature: Planned | None) -> LookedAt:
+    if feature is None:
+        return LookedAt((name,), used=False, holds="has no values")
+    if feature.summary.is_constant():
+        return LookedAt((name,), used=False, holds="has the same value everywhere")
+    levels = feature.levels if isinstance(feature, PlannedCategory) else None
+    return LookedAt((name,), used=True, holds=kind_in_words(levels))
 
 
 def candidates(
