@@ -56,7 +56,7 @@ class Crowds:
         out = np.zeros(self.judged.shape, dtype=bool)
         for column, (crowd, shift) in enumerate(zip(self.gaps, self.shift, strict=True)):
             here = self.judged[:, column]
-            moved = replace(crowd, mean=crowd.mean + shift, own=crowd.own + shift)
+            moved = crowd.moved(shift)
             p[here, column] = moved.p_value(max_gap)[here]
             beyond[here, column] = moved.p_beyond(max_gap)[here]
             out[here, column] = moved.stands_out(max_gap, confidence)[here]
@@ -181,8 +181,7 @@ def crowd_table(
     """Return how gaps are spread over labelers, a row per contrast; see `Assessment.crowd`."""
     rows = []
     for each, crowd, shift in zip(measures.contrasts, crowds.gaps, crowds.shift, strict=True):
-        moved = replace(crowd, mean=crowd.mean + shift, own=crowd.own + shift)
-        found = spread(moved, max_gap, confidence)
+        found = spread(crowd.moved(shift), max_gap, confidence)
         row: dict[str, Any] = {
             "group": measures.groups[each.group],
             "reference": measures.reference_name(each),

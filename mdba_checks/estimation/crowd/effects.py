@@ -39,8 +39,8 @@ _FAR = 6.0  # logits: nobody is surer than that of what others will say, because
 _RIDGE = 1.0  # on the weights of the scores: decisions may be sorted out by them completely
 # Before any evidence: as if so many people of each kind had been seen. What they are like matters
 # in small crowds only; people who treat both sides alike differ between sides by 0.3 logits.
-_PSEUDO_PEOPLE = 6.0
-_PSEUDO_SHARES = (8.0, 1.0, 1.0)
+PSEUDO_PEOPLE = 6.0
+PSEUDO_SHARES = (8.0, 1.0, 1.0)
 _SIDES_ALIKE, _SIDES_APART = ((1.0, 0.9), (0.9, 1.0)), ((1.0, 0.2), (0.2, 1.0))
 _USUAL = np.kron(_SIDES_ALIKE, ((0.4, 0.2), (0.2, 0.4)))
 _UNUSUAL = np.kron(_SIDES_APART, ((1.5, 0.3), (0.3, 1.5)))
@@ -163,7 +163,7 @@ def vague() -> Prior:
 
 
 def _first_prior() -> Prior:
-    share = np.array(_PSEUDO_SHARES) / sum(_PSEUDO_SHARES)
+    share = np.array(PSEUDO_SHARES) / sum(PSEUDO_SHARES)
     mean = -_HARDER * np.array([[0, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1]])
     return Prior(share, mean, np.stack([_USUAL, _UNUSUAL, _UNUSUAL]))
 
@@ -335,16 +335,16 @@ def _stretches(who: IntArray, most: int) -> IntArray:
 def _maximised(nodes: Nodes, first: Prior) -> Prior:
     """Return the prior that fits what is known best, held near the first one by a few people."""
     people = nodes.weight.sum(axis=(0, 2))
-    total = people + _PSEUDO_PEOPLE
+    total = people + PSEUDO_PEOPLE
     seen = np.einsum("kcn,kcns->cs", nodes.weight, nodes.effects)
-    mean = (seen + _PSEUDO_PEOPLE * first.mean) / total[:, None]
+    mean = (seen + PSEUDO_PEOPLE * first.mean) / total[:, None]
     away = nodes.effects - mean[:, None]
     second = np.einsum("kcn,kcns,kcnt->cst", nodes.weight, away, away, optimize=True)
     moved = first.mean - mean
-    cov = second + _PSEUDO_PEOPLE * (first.cov + moved[:, :, None] * moved[:, None, :])
+    cov = second + PSEUDO_PEOPLE * (first.cov + moved[:, :, None] * moved[:, None, :])
     cov /= total[:, None, None]
     cov[0] = _alike(cov[0])
-    shares = people + np.array(_PSEUDO_SHARES)
+    shares = people + np.array(PSEUDO_SHARES)
     return Prior(shares / shares.sum(), mean, cov)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from mdba_checks.estimation.crowd.surfaces import (
     histogram,
     rate_surface,
 )
+from mdba_checks.estimation.crowd.uncertainty import CrowdUncertainty
 from mdba_checks.tables import BoolArray, Data, FloatArray, IntArray
 
 LEARN_ROWS = 50_000  # more rows than this hardly change what is learned about people in general
@@ -141,9 +143,10 @@ def fit_crowd(
         g=labels.g[used],
         n_labelers=n_labelers,
     )
-    response = learn(_sample(rows, order), n_groups)
+    learned_from = _sample(rows, order)
+    response = learn(learned_from, n_groups)
     surfaces = _surfaces(rows, labels.item[used], gold, contrast, response, says_no=says_no)
-    gaps = _gaps(rows, response, surfaces, model_error)
+    gaps = _gaps(rows, response, surfaces, model_error, learned_from.n_labelers)
     return Crowd(gaps, response, surfaces)
 
 
@@ -211,15 +214,22 @@ def _surfaces(
 
 
 def _gaps(
-    rows: Rows, response: Response, surfaces: tuple[Surface, Surface], model_error: float
+    rows: Rows,
+    response: Response,
+    surfaces: tuple[Surface, Surface],
+    model_error: float,
+    n_learned: int,
 ) -> CrowdGaps:
     """Return the gaps, block by block: what is kept are a few numbers per labeler."""
     parts: list[dict[str, FloatArray]] = []
+    n_labels = _counts(rows)
+    uncertainty = CrowdUncertainty(response.prior)
     spots = [np.zeros(surface.rate.size) for surface in surfaces]
     for here, labelers in rows.blocks(_BLOCK_ROWS):
         block = rows.part(here, labelers)
         nodes = posterior(block, response)
         found = _moments(nodes, surfaces)
+        uncertainty.add(nodes, found.pop("gap"), n_labels[labelers].sum(axis=1))
         for side in range(N_SIDES):
             effects = nodes.effects[..., side * PER_SIDE : (side + 1) * PER_SIDE]
             spots[side] += histogram(effects, nodes.weight)
@@ -227,7 +237,9 @@ def _gaps(
         found["own"] = own["mean"][:, 0]
         found["own_variance"] = (own["variance"] + own["gold_variance"])[:, 0]
         parts.append(found)
-    together = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    together: dict[str, Any] = {
+        name: np.concatenate([part[name] for part in parts]) for name in parts[0]
+    }
     mean_influence = [
         spot / rows.n_labelers @ surface.influence
         for spot, surface in zip(spots, surfaces, strict=True)
@@ -236,10 +248,13 @@ def _gaps(
         float(spot / rows.n_labelers @ surface.item_variance)
         for spot, surface in zip(spots, surfaces, strict=True)
     )
+    covariance, step = uncertainty.errors(n_learned)
     shared = sum(float((each**2).sum()) for each in mean_influence) + item_part
     return CrowdGaps(
         **together,
-        n_labels=_counts(rows),
+        n_labels=n_labels,
+        prior_covariance=covariance,
+        prior_step=step,
         shared_variance=shared + model_error**2,
         model_error=model_error,
     )
@@ -259,6 +274,7 @@ def _moments(nodes: Nodes, surfaces: tuple[Surface, Surface]) -> dict[str, Float
     expected = [(each * nodes.weight).sum(axis=(1, 2)) for each in rates]
     around = (rates[0] - expected[0][:, None, None]) ** 2 + gold_variance[0]
     return {
+        "gap": gap,
         "weight": weight,
         "mean": mean,
         "variance": ((gap - mean[..., None]) ** 2 * within).sum(axis=2),

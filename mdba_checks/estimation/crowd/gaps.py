@@ -11,7 +11,7 @@ own decisions say. Somebody is biased when both lie beyond the limit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -40,8 +40,16 @@ class CrowdGaps:
     own: FloatArray  # (labelers,): the gap by the labeler's own decisions alone
     own_variance: FloatArray  # (labelers,)
     n_labels: IntArray  # (labelers, sides)
+    # Of what `CrowdUncertainty` lists: from not knowing what people are like in general.
+    prior_covariance: FloatArray
+    prior_step: FloatArray  # how far they would move if that were learned by the labels alone
     shared_variance: float  # of the mean gap, from what all labelers share: gold and model error
     model_error: float
+    offset: float = 0.0  # what was added to all gaps
+
+    def moved(self, by: float) -> CrowdGaps:
+        """Return the same with something added to all gaps."""
+        return replace(self, mean=self.mean + by, own=self.own + by, offset=self.offset + by)
 
     @property
     def estimate(self) -> FloatArray:
