@@ -136,13 +136,13 @@ def check(
     settings = read_settings(config, flags)
     inputs = [*map(file_of, (labels, gold)), *([Path(config)] if config else [])]
     refuse_format(outputs.form, json_to_stdout=outputs.to_stdout)
+    output, mapping, quiet = _path_of(outputs.output), outputs.mapping, outputs.quiet
+    refuse(settings, labels, output=output, mapping=mapping, force=force, inputs=inputs)
     targets = outputs.files()
     resolved = [check_target(target, force=force, inputs=inputs) for target in targets]
     for number, target in enumerate(targets):
         if resolved[number] in resolved[:number]:
             raise InputError(f"cannot write {target}: another output goes there; rename one")
-    output, mapping, quiet = outputs.output, outputs.mapping, outputs.quiet
-    refuse(settings, labels, output=output, mapping=mapping, force=force, inputs=inputs)
 
     history = _open_history(outputs.history, inputs)
     assessment = perform(labels, gold, settings, quiet=quiet)
@@ -188,6 +188,15 @@ def check(
     write_annotations(outputs.form, labels, assessment, decision)
     write_summary(outputs.form, labels, assessment, decision)
     return EXIT_CODES[decision.verdict]
+
+
+def _path_of(output: str | None) -> str | None:
+    """Return the path that ``file://…`` stands for, and everything else as it is."""
+    if output is None:
+        return None
+    from mdba_checks.tables import without_file_scheme
+
+    return str(without_file_scheme(output))
 
 
 def write_json(record: Mapping[str, Any], target: str, *, force: bool, inputs: list[Path]) -> None:

@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from mdba_checks.errors import InputError
+from mdba_checks.outputs.object_storage import check_upload, upload
+from mdba_checks.tables import is_remote, without_file_scheme
 
 _WINDOWS = os.name == "nt"
 
@@ -41,6 +43,9 @@ def check_target(
     ...
     mdba_checks.errors.InputError: cannot write no/such/folder/out.json: there is no folder ...
     """
+    if is_remote(path):
+        check_upload(path, force=force)
+        return Path(path)
     target = _place(path)  # a link stays a link: what it points to is replaced
     if target is None:
         raise InputError(f"cannot write {path}: no file can be called so; choose another name")
@@ -115,7 +120,7 @@ def write_whole(
     Parameters
     ----------
     path
-        Where to; its folder must exist.
+        Where to; its folder must exist. It may be in object storage (``s3://…``), too.
     content
         What to write.
     force
@@ -131,14 +136,18 @@ def write_whole(
     >>> target.read_text()
     'done'
     """
+    known = content.encode() if isinstance(content, str) else content
+    if is_remote(path):
+        upload(path, known, force=force)
+        return
     with whole_file(path, force=force, inputs=inputs) as temporary:
-        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+        temporary.write_bytes(known)
 
 
 def _place(path: str | Path) -> Path | None:
     """Return where a name leads; None for names that lead nowhere on any system."""
     try:
-        place = Path(path).resolve()
+        place = Path(without_file_scheme(path)).resolve()
         place.is_dir()  # not every impossible name is noticed before the system is asked
     except (OSError, RuntimeError, ValueError):  # links in a circle, a NUL byte, too many letters
         return None

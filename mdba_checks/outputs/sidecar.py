@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 
 from mdba_checks import __version__
 from mdba_checks.config import CheckConfig
-from mdba_checks.errors import InputError
+from mdba_checks.errors import InputError, hide_secrets
 from mdba_checks.outputs.copied_rows import (
     ArrowRows,
     Format,
@@ -44,6 +44,7 @@ from mdba_checks.tables import (
     content_hash,
     first_line,
     is_database,
+    is_remote,
     read_csv,
     read_table,
     text_columns,
@@ -120,6 +121,11 @@ def check_outputs(
     inputs: Sequence[str | Path] = (),
 ) -> None:
     """Refuse files that `publish` would refuse; for asking before a long computation."""
+    if is_remote(output):
+        raise InputError(
+            f"cannot write {hide_secrets(output)}: data sets are written to files; write it here "
+            "and copy it together with its sidecar, FILE.mdba.json"
+        )
     format_of(output)
     check_target(output, force=force, inputs=inputs)
     replace = force or _is_abandoned(Path(output))

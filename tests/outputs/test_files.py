@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from mdba_checks.errors import InputError
+from mdba_checks.outputs import check_outputs
 from mdba_checks.outputs.files import check_target, whole_file, write_whole
 
 
@@ -214,3 +215,26 @@ def test_many_writers_at_once_leave_one_whole_file(tmp_path):
     assert [process.returncode for process in processes] == [0, 0, 0]
     assert seen <= set("abc")
     assert names(tmp_path) == ["out"]
+
+
+class TestElsewhere:
+    """Records and reports go to object storage in one upload; data sets go to files."""
+
+    def test_a_file_in_object_storage_is_written_once_and_replaced_when_asked(self):
+        fsspec = pytest.importorskip("fsspec")
+        url = "memory://bucket/out.json"
+        write_whole(url, "one")
+        with pytest.raises(InputError, match=r"memory://bucket/out.json: it exists"):
+            check_target(url)
+        write_whole(url, "two", force=True)
+        with fsspec.open(url) as file:
+            assert file.read() == b"two"
+
+    def test_a_file_url_is_the_path_it_stands_for(self, tmp_path):
+        target = tmp_path / "my report.html"
+        write_whole(target.as_uri(), "page")
+        assert target.read_text() == "page"
+
+    def test_a_data_set_is_refused_there_before_anything_is_computed(self):
+        with pytest.raises(InputError, match="copy it together with its sidecar"):
+            check_outputs("s3://bucket/labels.parquet")

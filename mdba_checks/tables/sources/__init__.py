@@ -3,7 +3,7 @@
 from mdba_checks.tables.sources.csv_files import read_csv
 from mdba_checks.tables.sources.database import first_line, is_database, without_secrets
 from mdba_checks.tables.sources.json_files import json_records
-from mdba_checks.tables.sources.object_storage import local_copy, without_file_scheme
+from mdba_checks.tables.sources.object_storage import is_remote, local_copy, without_file_scheme
 from mdba_checks.tables.sources.parquet_files import LargeParquet
 from mdba_checks.tables.sources.reading import (
     SUFFIXES,
@@ -23,6 +23,7 @@ __all__ = [
     "dates_in_text",
     "first_line",
     "is_database",
+    "is_remote",
     "json_records",
     "local_copy",
     "open_table",
