@@ -1,238 +1,180 @@
-"""One rule: every policy gives the same verdict, rows and files, whoever asks."""
+"""One rule: every policy gives the same verdict, rows, files and exit meaning, whoever asks.
+
+`tests/test_every_policy.py` compares what Python decides with the documents, in every combination.
+Here the command line, Prefect and Great Expectations are compared with Python, in a part of the
+combinations in which every two settings meet with every pair of their values.
+"""
 
 from __future__ import annotations
 
 import json
 from functools import cache
-from itertools import product
+from itertools import combinations
 from pathlib import Path
+from typing import Any
 
-import pandas as pd
 import pytest
 
-from mdba_checks import Blocked, CheckConfig, assess, read_released, release
+from mdba_checks import Blocked, read_released, release
 from mdba_checks.cli import main
-from mdba_checks.outputs import decide_release
-from tests.helpers import selection_table, some_gold
+from tests.situations import (
+    COVERING,
+    EXIT,
+    FACTORS,
+    SIMULATED,
+    Case,
+    by_the_book,
+    in_python,
+    people,
+    settings,
+    tables,
+)
 
-# Shares of yes are counted, so the findings follow from the counts.
-PEOPLE = {
-    "fair": {"men": (1000, 2000), "women": (1000, 2000)},
-    "biased": {"men": (1600, 2000), "women": (400, 2000)},
-    "open": {"men": (5, 10), "women": (6, 10)},
-}
-DATA = {"clean": ("fair",), "unsure": ("fair", "open"), "mixed": ("fair", "biased", "open")}
-MODES = ("block", "annotate", "quarantine")
-ON_INCONCLUSIVE = (None, "block", "annotate", "quarantine", "pass")
-EVERYBODY, STOPPED = "all", ""
-# (data, mode): for every value of on_inconclusive the verdict, and whose rows may be trained on.
-EXPECTED = {("clean", mode): [("pass", EVERYBODY)] * 5 for mode in MODES} | {
-    ("unsure", "block"): [
-        ("inconclusive", STOPPED),
-        ("inconclusive", STOPPED),
-        ("annotate", EVERYBODY),
-        ("quarantine", "fair"),
-        ("pass", EVERYBODY),
-    ],
-    ("unsure", "annotate"): [
-        ("annotate", EVERYBODY),
-        ("inconclusive", STOPPED),
-        ("annotate", EVERYBODY),
-        ("quarantine", "fair"),
-        ("pass", EVERYBODY),
-    ],
-    ("unsure", "quarantine"): [
-        ("quarantine", "fair"),
-        ("inconclusive", STOPPED),
-        ("annotate", EVERYBODY),
-        ("quarantine", "fair"),
-        ("pass", EVERYBODY),
-    ],
-    ("mixed", "block"): [("block", STOPPED)] * 5,
-    ("mixed", "annotate"): [
-        ("annotate", EVERYBODY),
-        ("inconclusive", STOPPED),
-        ("annotate", EVERYBODY),
-        ("quarantine", "biased fair"),
-        ("annotate", EVERYBODY),
-    ],
-    ("mixed", "quarantine"): [
-        ("quarantine", "fair"),
-        ("inconclusive", STOPPED),
-        ("quarantine", "fair open"),
-        ("quarantine", "fair"),
-        ("quarantine", "fair open"),
-    ],
-}
-EXIT = {"pass": 0, "annotate": 0, "quarantine": 0, "block": 1, "inconclusive": 3}
-CASES = [
-    (data, mode, on_inconclusive, *EXPECTED[data, mode][place])
-    for data, mode in product(DATA, MODES)
-    for place, on_inconclusive in enumerate(ON_INCONCLUSIVE)
-]
-every_policy = pytest.mark.parametrize(("data", "mode", "on_inconclusive", "verdict", "who"), CASES)
+OUTCOME = {0: "ok", 1: "block", 3: "inconclusive"}
+every_pair = pytest.mark.parametrize("case", COVERING, ids=lambda case: "-".join(map(str, case)))
 
 
-def settings(mode: str, on_inconclusive: str | None) -> CheckConfig:
-    policy = {"mode": mode, "on_inconclusive": on_inconclusive, "max_undecided": 0}
-    return CheckConfig(estimator="selection_rate", reference="men", jobs=1, policy=policy)
-
-
-def people(who: str, data: str) -> set[str]:
-    return set(DATA[data]) if who == EVERYBODY else set(who.split())
+def test_every_two_settings_meet_in_what_is_asked_of_everybody():
+    met = {
+        (one, other, case[one], case[other])
+        for case in COVERING
+        for one, other in combinations(range(len(FACTORS)), 2)
+    }
+    sizes = [len(values) for values in FACTORS.values()]
+    assert len(met) == sum(a * b for a, b in combinations(sizes, 2))
+    assert {in_python(case).decision.verdict for case in COVERING} == set(EXIT)
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory) -> dict[str, Path]:
     made = {}
-    for data, names in DATA.items():
-        made[data] = tmp_path_factory.mktemp(data)
-        labels = selection_table({name: PEOPLE[name] for name in names})
-        labels.to_csv(made[data] / "labels.csv", index=False)
-        some_gold().to_csv(made[data] / "gold.csv", index=False)
+    for situation in FACTORS["situation"]:
+        made[situation] = tmp_path_factory.mktemp(situation.replace(" ", "-"))
+        for name, table in zip(("labels.csv", "gold.csv"), tables(situation), strict=True):
+            table.to_csv(made[situation] / name, index=False)
     return made
 
 
-@cache
-def reasons(data: str, mode: str, on_inconclusive: str | None) -> list[str]:
-    """Return what Python is told; everybody else has to be told the same."""
-    labels = selection_table({name: PEOPLE[name] for name in DATA[data]})
-    assessment = assess(labels, some_gold(), settings(mode, on_inconclusive))
-    return list(decide_release(labels, some_gold(), assessment).decision.reasons)
-
-
-def written(folder: Path, mode: str, on_inconclusive: str | None, verdict: str) -> set[str]:
+def written(case: Case) -> set[str]:
     """Return the files that should be there; rows can leave only where a quarantine is possible."""
-    if verdict in ("block", "inconclusive"):
+    if in_python(case).decision.stops:
         return set()
     names = {"out.csv", "out.csv.mdba.json"}
-    if "quarantine" in (mode, on_inconclusive):
+    if "quarantine" in case:
         names.add("out.removed.csv")
     return names
 
 
-@every_policy
-def test_on_the_command_line(folders, tmp_path, capsys, data, mode, on_inconclusive, verdict, who):
-    config = tmp_path / "mdba.yaml"
-    settings(mode, on_inconclusive).to_yaml(config)
-    folder, out = folders[data], tmp_path / "out"
-    out.mkdir()
-    command = ["check", str(folder / "labels.csv"), "--gold", str(folder / "gold.csv")]
-    command += ["--config", str(config)]
-    assert main(command) == EXIT[verdict]  # without an output it says what would happen
-    said = " ".join(capsys.readouterr().out.split())
-    assert f"Verdict: {verdict.upper()}" in said
-    assert ("would be taken out" in said) == (verdict == "quarantine")
-    assert main([*command, "--json", "-"]) == EXIT[verdict]
-    told = json.loads(capsys.readouterr().out)
-    assert (told["verdict"], told["reasons"]) == (verdict, reasons(data, mode, on_inconclusive))
-    assert main([*command, "--output", str(out / "out.csv"), "--quiet"]) == EXIT[verdict]
-    assert {each.name for each in out.iterdir()} == written(out, mode, on_inconclusive, verdict)
-    if who:
+def same_rows(out: Path, case: Case) -> bool:
+    """Return whether the files hold what Python says, all of it and nothing else."""
+    found = in_python(case)
+    if not found.decision.stops:
         released = read_released(out / "out.csv")
-        assert released.decision.verdict == verdict
-        assert set(released.table["labeler"]) == people(who, data)
+        assert released.decision.verdict == found.decision.verdict
+        assert set(released.table["labeler"]) == people(found)
+        assert len(released.table) == len(found.table(tables(case[0])[0]))
+    return {each.name for each in out.iterdir()} == written(case)
 
 
-@every_policy
-def test_in_python(folders, data, mode, on_inconclusive, verdict, who):
-    tables = folders[data] / "labels.csv", folders[data] / "gold.csv"
-    if not who:
-        with pytest.raises(Blocked) as caught:
-            release(*tables, settings(mode, on_inconclusive))
-        assert caught.value.decision.verdict == verdict
-        assert list(caught.value.decision.reasons) == reasons(data, mode, on_inconclusive)
+@every_pair
+def test_in_python(case):
+    found = in_python(case)
+    verdict, gone = by_the_book(case, found.judged)
+    # What stays after a quarantine is checked again, and may be stopped then.
+    assert found.decision.verdict == verdict or (verdict == "quarantine" and found.decision.stops)
+    if found.parts is not None:
+        assert gone <= set(found.parts.labelers)
+    if case[0] in SIMULATED:  # they would be estimated once more
         return
-    released = release(*tables, settings(mode, on_inconclusive))
-    assert released.decision.verdict == verdict
-    assert released.decision.lets_through == (verdict == "pass")
-    assert set(released.table["labeler"]) == people(who, data)
+    if found.decision.stops:
+        with pytest.raises(Blocked) as caught:
+            release(*tables(case[0]), settings(case))
+        assert caught.value.decision == found.decision
+        return
+    released = release(*tables(case[0]), settings(case))
+    assert released.decision == found.decision
+    assert set(released.table["labeler"]) == people(found)
 
 
-@every_policy
-def test_in_prefect(folders, tmp_path, data, mode, on_inconclusive, verdict, who):
+@every_pair
+def test_on_the_command_line(folders, tmp_path, capsys, case):
+    config, out = tmp_path / "mdba.yaml", tmp_path / "out"
+    settings(case).to_yaml(config)
+    out.mkdir()
+    decision = in_python(case).decision
+    command = ["check", str(folders[case[0]] / "labels.csv"), "--config", str(config)]
+    command += ["--gold", str(folders[case[0]] / "gold.csv")]
+    result = ["--json", str(tmp_path / "result.json"), "--output", str(out / "out.csv")]
+    assert main([*command, *result, "--quiet"]) == EXIT[decision.verdict]
+    told = json.loads((tmp_path / "result.json").read_text())
+    assert (told["verdict"], tuple(told["reasons"])) == (decision.verdict, decision.reasons)
+    assert same_rows(out, case)
+    if case[0] in ("undecided", "biased"):  # without an output it says what would happen
+        assert main(command) == EXIT[decision.verdict]
+        said = " ".join(capsys.readouterr().out.split())
+        assert f"Verdict: {decision.verdict.upper()}" in said
+        assert ("would be taken out" in said) == (decision.verdict == "quarantine")
+
+
+@pytest.fixture(scope="module")
+def kept(folders, tmp_path_factory) -> Any:
+    """Return what the tasks of Prefect keep of a situation, estimated once."""
     pytest.importorskip("prefect", reason="needs mdba-checks[prefect]")
     from prefect.settings import PREFECT_LOCAL_STORAGE_PATH, temporary_settings
 
-    from mdba_checks.prefect import (
-        OUTCOMES,
-        STOPPED_STATES,
-        assess_labels,
-        fingerprint,
-        write_outputs,
-    )
+    from mdba_checks.prefect import assess_labels, fingerprint
 
-    config = settings(mode, on_inconclusive).model_dump(mode="json")
-    tables = [str(folders[data] / name) for name in ("labels.csv", "gold.csv")]
+    @cache
+    def once(situation: str) -> tuple[list[str], dict[str, Any]]:
+        first = (situation, *(values[0] for values in list(FACTORS.values())[1:]))
+        config = settings(first).model_dump(mode="json")
+        files = [str(folders[situation] / name) for name in ("labels.csv", "gold.csv")]
+        return files, assess_labels.fn(*files, config, fingerprint.fn(*files, config))
+
+    with temporary_settings({PREFECT_LOCAL_STORAGE_PATH: tmp_path_factory.mktemp("storage")}):
+        yield once
+
+
+@every_pair
+def test_in_prefect(kept, tmp_path, case):
+    from mdba_checks.prefect import OUTCOMES, STOPPED_STATES, write_outputs
+
+    files, found = kept(case[0])
+    policy = settings(case).policy.model_dump(mode="json")
     out = tmp_path / "out"
     out.mkdir()
-    with temporary_settings({PREFECT_LOCAL_STORAGE_PATH: tmp_path / "storage"}):
-        prints = fingerprint.fn(*tables, config)
-        kept = assess_labels.fn(*tables, config, prints)
-        planned = write_outputs.fn(*tables, kept, config["policy"], None)
-        ended = write_outputs.fn(*tables, kept, config["policy"], str(out / "out.csv"))
-    assert planned["verdict"] == ended["verdict"] == verdict
-    assert planned["reasons"] == ended["reasons"] == reasons(data, mode, on_inconclusive)
-    assert (OUTCOMES[ended["verdict"]] in STOPPED_STATES) == (EXIT[verdict] != 0)
-    assert {each.name for each in out.iterdir()} == written(out, mode, on_inconclusive, verdict)
-    assert {Path(each).name for each in ended["files"].values()} == {
-        each.name for each in out.iterdir()
-    }
-    if who:
-        assert set(read_released(out / "out.csv").table["labeler"]) == people(who, data)
+    ended = write_outputs.fn(*files, found, policy, str(out / "out.csv"))
+    decision = in_python(case).decision
+    assert (ended["verdict"], tuple(ended["reasons"])) == (decision.verdict, decision.reasons)
+    assert (OUTCOMES[ended["verdict"]] in STOPPED_STATES) == (EXIT[decision.verdict] != 0)
+    assert {Path(each).name for each in ended["files"].values()} == written(case)
+    assert same_rows(out, case)
 
 
-@every_policy
-def test_in_great_expectations(folders, data, mode, on_inconclusive, verdict, who):
+@pytest.mark.parametrize("situation", FACTORS["situation"])
+def test_in_great_expectations(folders, tmp_path, capsys, situation):
+    """A suite with a rule per policy estimates once; a batch is used whole afterwards."""
     pytest.importorskip("great_expectations", reason="needs mdba-checks[gx]")
-    from great_expectations import get_context
-
-    from mdba_checks.gx import ExpectLabelerTprGapToBeWithin
-
-    source = get_context(mode="ephemeral").data_sources.add_pandas("mdba")
-    asset = source.add_dataframe_asset("labels").add_batch_definition_whole_dataframe("labels")
-    batch = asset.get_batch({"dataframe": pd.read_csv(folders[data] / "labels.csv")})
-    result = batch.validate(
-        ExpectLabelerTprGapToBeWithin(
-            max_gap=0.1,
-            gold=str(folders[data] / "gold.csv"),
-            reference_group="men",
-            estimator="selection_rate",
-            mode=mode,
-            on_inconclusive=on_inconclusive,
-            max_undecided=0,
-        )
-    )
-    assert result["result"]["details"]["verdict"] == verdict
-    assert result["result"]["details"]["reasons"] == reasons(data, mode, on_inconclusive)
-    # A batch is used whole: rows that have to go are still in it.
-    assert result["success"] == (verdict in ("pass", "annotate"))
-    assert result["success"] == (who == EVERYBODY)
-
-
-@every_policy
-def test_in_a_suite_on_the_command_line(
-    folders, tmp_path, capsys, data, mode, on_inconclusive, verdict, who
-):
-    pytest.importorskip("great_expectations", reason="needs mdba-checks[gx]")
-    rule = {
-        "type": "expect_labeler_tpr_gap_to_be_within",
-        "kwargs": {
-            "max_gap": 0.1,
-            "gold": str(folders[data] / "gold.csv"),
-            "reference_group": "men",
-            "estimator": "selection_rate",
-            "mode": mode,
-            "on_inconclusive": on_inconclusive,
-            "max_undecided": 0,
-        },
-    }
+    cases = [case for case in COVERING if case[0] == situation]
+    rules = []
+    for case in cases:
+        config = settings(case)
+        policy = {name: getattr(config.policy, name) for name in list(FACTORS)[1:]}
+        named = {"gold": str(folders[situation] / "gold.csv"), "reference_group": "men"}
+        named |= {"max_gap": config.policy.max_gap, "estimator": config.estimator}
+        kwargs = {**policy, **named}
+        rules.append({"type": "expect_labeler_tpr_gap_to_be_within", "kwargs": kwargs})
+    command = ["validate", "--labels", str(folders[situation] / "labels.csv"), "--suite"]
     suite = tmp_path / "suite.json"
-    suite.write_text(json.dumps({"name": "s", "expectations": [rule]}))
-    command = ["validate", "--suite", str(suite), "--labels", str(folders[data] / "labels.csv")]
-    # The table is used whole afterwards, so that rows which would have to go stop it.
-    expected = 1 if verdict == "quarantine" else EXIT[verdict]
-    assert main([*command, "--json", "-"]) == expected
-    (found,) = json.loads(capsys.readouterr().out)["rules"]
-    assert found["details"]["verdict"] == verdict
-    assert (expected == 0) == (who == EVERYBODY)
+    suite.write_text(json.dumps({"name": "s", "expectations": rules}))
+    code = main([*command, str(suite), "--json", "-"])
+    results = json.loads(capsys.readouterr().out)["rules"]
+    codes = []
+    for case, result in zip(cases, results, strict=True):
+        decision, details = in_python(case).decision, result["details"]
+        assert details["verdict"] == decision.verdict, case
+        assert tuple(details["reasons"]) == decision.reasons, case
+        # Rows that would have to go are still in the batch, which is used whole afterwards.
+        codes.append(1 if decision.verdict == "quarantine" else EXIT[decision.verdict])
+        assert result["outcome"] == OUTCOME[codes[-1]], case
+    assert code == (1 if 1 in codes else max(codes))
