@@ -5,9 +5,11 @@ Wherever a table or a file can be named, a URL may stand, in the right place or 
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 import logging
+import shutil
 import sqlite3
 from pathlib import Path
 from typing import Any, ClassVar
@@ -36,17 +38,31 @@ def made():
     return simulate(n_items=2_000, n_labelers=2, tprs=[0.5, 0.94], gold_per_group=100, seed=1)
 
 
-@pytest.fixture
-def here(made, tmp_path, monkeypatch) -> Path:
-    """A folder with tables, a suite and a released data set, to work in."""
-    made.labels.to_csv(tmp_path / "labels.csv", index=False)
-    made.gold.to_csv(tmp_path / "gold.csv", index=False)
+@pytest.fixture(scope="module")
+def project(made, tmp_path_factory) -> Path:
+    """Return tables, a suite, a released data set, its record and a sheet for experts."""
+    folder = tmp_path_factory.mktemp("project")
+    made.labels.to_csv(folder / "labels.csv", index=False)
+    made.gold.to_csv(folder / "gold.csv", index=False)
     rule = {
         "type": "expect_labeler_tpr_gap_to_be_within",
         "kwargs": {"max_gap": 0.1, "gold": {"$PARAMETER": "gold"}},
     }
     suite = json.dumps({"name": "s", "expectations": [rule]})
-    (tmp_path / "suite.json").write_text(suite)
+    (folder / "suite.json").write_text(suite)
+    with contextlib.chdir(folder):
+        tables = ("labels.csv", "--gold", "gold.csv")
+        how = ("--estimator", "selection_rate", "--mode", "annotate", "--quiet")
+        results = ("--output", "released.csv", "--json", "record.json")
+        assert main(["check", *tables, *how, *results]) == 0
+        assert main(["choose", "labels.csv", "--n", "10", "--output", "sheet.csv"]) == 0
+    return folder
+
+
+@pytest.fixture
+def here(project, tmp_path, monkeypatch) -> Path:
+    """Return a copy of the project, to work in."""
+    shutil.copytree(project, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -84,10 +100,13 @@ NEEDED = {
     "choose": {"labels": "labels.csv", "output": "chosen.csv", "n": "10"},
     "init": {"labels": "labels.csv", "gold": "gold.csv"},
     "validate": {"labels": "labels.csv", "gold": "gold.csv", "suite": "suite.json"},
-    "verify": {"file": "labels.csv"},
-    "rerun": {"sidecar": "labels.csv.mdba.json"},
-    "trend": {"records": "records"},
+    "verify": {"file": "released.csv"},
+    "rerun": {"record": "record.json"},
+    "trend": {"records": "record.json"},
+    "pages": {"record": "record.json", "output": "pages"},
+    "answers": {"sheets": "sheet.csv", "output": "judged.csv"},
     "import": {"export": "labels.csv", "output": "imported.parquet"},
+    "simulate": {"folder": "made"},
 }
 # They name no table, only a folder to make.
 WITHOUT_TABLES = {"demo", "simulate"}
@@ -116,6 +135,10 @@ def typed(command: str, name: str, url: str) -> list[str]:
 
 
 def test_every_command_is_tried():
+    found: Any = typer.main.get_command(app)
+    for name, command in found.commands.items():
+        required = {each.name for each in command.params if each.required}
+        assert required <= set(NEEDED.get(name, ())), name  # else it stops before it reads a table
     assert {name for name, _ in PLACES} == set(commands())
     assert ("check", "gold") in PLACES
     assert ("validate", "values") in PLACES
