@@ -20,9 +20,6 @@ import numpy as np
 from mdba_checks.estimation.estimators.evidence import Averaged, Evidence, Parts, Rates
 from mdba_checks.tables import FloatArray, IntArray
 
-# The errors of f and g are two functions of the item. How much they have in common is not known; a
-# correlation of this size is taken to be usual (docs/method.md).
-_USUAL_CORRELATION = 0.5
 _FEW_POSITIVES = 30.0
 _CHANCE_RANGE = (0.02, 0.98)  # no single decision may outweigh fifty others
 
@@ -56,7 +53,8 @@ def estimate(evidence: Evidence) -> Rates:
         gold_influence=influence,
         mass=mass * evidence.n_labels,
         allowance=allowance,
-        model_variance=(_USUAL_CORRELATION * allowance) ** 2,
+        # How much the errors of f and g have in common is not known: at worst, everything.
+        model_variance=allowance**2,
         parts=Parts(
             found,
             mass,
