@@ -29,7 +29,7 @@ import pandas as pd
 from benchmarks.scoring import write
 from mdba_checks import Assessment, CheckConfig, Policy, assess, gate
 from mdba_checks.findings import INCONCLUSIVE
-from mdba_checks.outputs import from_plain, to_plain
+from mdba_checks.outputs import from_cache, to_cache
 from mdba_checks.simulation import Simulation, simulate
 
 RESULTS = Path(__file__).parent / "results"
@@ -94,12 +94,12 @@ def assessed(setting: Setting, folder: Path) -> Assessment:
     name = f"{kind.replace(' ', '-')}-{labelers}x{labels_each}x{gold}-{seed}.json.gz"
     path = folder / name
     if path.is_file():
-        return from_plain(json.loads(gzip.decompress(path.read_bytes())))
+        return from_cache(json.loads(gzip.decompress(path.read_bytes())))
     made = make(*setting)
     found = assess(made.labels, made.gold, CheckConfig(reference="men", seed=seed, jobs=1))
     folder.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(".part")
-    unfinished.write_bytes(gzip.compress(json.dumps(to_plain(found)).encode()))
+    unfinished.write_bytes(gzip.compress(json.dumps(to_cache(found)).encode()))
     unfinished.rename(path)
     return found
 

@@ -25,7 +25,7 @@ def posts(n: int, rng: np.random.Generator) -> Covariates:
 
 
 def main() -> None:
-    # The simulation speaks of keeping: one moderator keeps 70 of 100 harmless posts in the dialect.
+    # The simulation is about keeping: one moderator keeps 70 of 100 harmless posts in the dialect.
     rng = np.random.default_rng(5)
     made = simulate(
         covariates=posts(6_000, rng), n_labelers=3, prevalence=0.6, tprs=[0.7, 0.93, 0.95], seed=5

@@ -189,20 +189,26 @@ class TestAllLabelsTogether:
     @pytest.mark.parametrize("labelers", [(FAIR, FAIR), (BIASED, FAIR), (INCONCLUSIVE, FAIR)])
     @pytest.mark.parametrize("level", ["overall", "cohorts"])
     def test_biased_pass_under_no_policy_at_all(self, level, labelers):
-        choices = {
+        decides = {
             "mode": ["block", "annotate", "quarantine"],
             "on_inconclusive": [None, "block", "annotate", "quarantine", "pass"],
             "max_undecided": [0, 1],
+        }
+        other = {
             "margin": [None, 1],
             "quarantine": ["labeler", "group"],
             "decide_on": ["confident", "estimate"],
             "on_serious": ["inconclusive", "report"],
         }
+        # Whatever two of the other settings are, they are so together in one of these.
+        pairs = [(0, 0, 0, 0), (0, 1, 1, 1), (1, 0, 1, 1), (1, 1, 0, 1), (1, 1, 1, 0)]
         cause = EVIDENCE if INCONCLUSIVE in labelers else ""
         gaps = [row(who, each, cause) for who, each in zip(self.LABELS, labelers, strict=True)]
         rows = pd.DataFrame([row("team", BIASED, column="cohort")])
-        for values in product(*choices.values()):
-            policy = Policy(**dict(zip(choices, values, strict=True)))
+        for values, chosen in product(product(*decides.values()), pairs):
+            picked = [each[which] for each, which in zip(other.values(), chosen, strict=True)]
+            given = dict(zip((*decides, *other), (*values, *picked), strict=True))
+            policy = Policy(**given)
             decision = decide(pd.DataFrame(gaps), policy, labels=self.LABELS, **{level: rows})
             assert decision.verdict != "pass", policy
             assert not decision.lets_through

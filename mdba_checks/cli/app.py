@@ -96,7 +96,7 @@ def run(arguments: list[str]) -> int:
     except SystemExit:
         # typer and rich leave with code 1, our word for "blocked", when nobody reads their output.
         return READER_GONE
-    except Exception as error:  # noqa: BLE001  the last resort: whatever it is, it is no verdict
+    except Exception as error:  # noqa: BLE001  the last resort: whatever it is, it is not a verdict
         if _is_out_of_memory(error):
             way_out = "give it more, choose fewer columns with --features, or fewer --jobs"
             return _fail(f"not enough memory ({_first(error)}): {way_out}", BAD_USAGE, debug=debug)

@@ -238,7 +238,7 @@ def _successive(history: History | None) -> pd.DataFrame | None:
         return None
     try:
         return trend([history.folder])
-    except InputError:  # other questions were asked before: the report speaks of this check alone
+    except InputError:  # other questions were asked before: the report describes this check alone
         return None
 
 

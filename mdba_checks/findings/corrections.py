@@ -94,12 +94,12 @@ def clear_of_others(
         bound = np.minimum(size + reach * error, max_gap)
     beyond = (size - max_gap) / error
     order = np.argsort(-beyond, kind="stable")
-    chance = np.empty(n)
-    for place, which in enumerate(order):
-        left = order[place:]
-        near, far = ((max_gap + side * bound[left]) / error[left] for side in (-1, 1))
-        tails = [student.sf(beyond[which] + away, freedom[left]) for away in (near, far)]
-        chance[place] = np.sum(tails)
+    # A row per gap, in this order; a column for each of the others not yet called biased there.
+    tails = [
+        student.sf(beyond[order, None] + ((max_gap + side * bound) / error)[order], freedom[order])
+        for side in (-1, 1)
+    ]
+    chance = np.triu(np.sum(tails, axis=0)).sum(axis=1)
     spent = 1.0 - _FOR_BOUNDS if n > 1 else 1.0
     adjusted[tested[order]] = np.minimum(np.maximum.accumulate(chance) / spent, 1.0)
     certain = np.isfinite(gap) & (std_error == 0)

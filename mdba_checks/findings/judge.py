@@ -81,7 +81,7 @@ def judge(
         Per row, why nothing can be concluded there; None where nothing is in the way.
     doubts
         Per row, why neither fair nor borderline can be concluded; who is biased stays that. An
-        empty text is no doubt.
+        empty text is not a doubt.
     overturned
         Per row, what would overturn whatever finding the numbers alone give; the row is then
         inconclusive. An empty text changes nothing.

@@ -34,7 +34,7 @@ _NOTE = "label_bias"  # where the annotation is in the `meta` of a validation re
 
 
 Verdict = Literal["pass", "annotate", "inconclusive", "block", "error"]
-# The strictest counts: what could not be checked is no verdict on anybody.
+# The strictest counts: what could not be checked is not a verdict on anybody.
 _STRICTNESS: tuple[Verdict, ...] = ("pass", "annotate", "inconclusive", "block", "error")
 _STOPPED: dict[Verdict, str] = {
     "block": "blocked",

@@ -49,7 +49,7 @@ class PandasRows:
     frame: pd.DataFrame
 
     def names(self) -> list[str]:
-        """Return the names of the columns; labels that are no text, by their text."""
+        """Return the names of the columns; labels that are not text, by their text."""
         return [str(name) for name in self.frame.columns]
 
     def fetch(self, names: Sequence[str]) -> pd.DataFrame:

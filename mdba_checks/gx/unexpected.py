@@ -117,7 +117,7 @@ def _place(entry: Any, column: str, alias: Any) -> Any:
 def spelled(labels: Any, column: str, rows: BoolArray) -> list[Any]:
     """Return the values that some rows have in a column, as the batch spells them."""
     if isinstance(labels, pd.DataFrame):
-        # By position: labels of columns that are no text are found by their text.
+        # By position: labels of columns that are not text are found by their text.
         place = [str(name) for name in labels.columns].index(column)
         values = labels.iloc[:, place][rows].unique().tolist()
     else:

@@ -147,7 +147,7 @@ def _refuse_open(rules: ExpectationSuite, values: Mapping[str, Any]) -> None:
 
 
 def _storable(value: Any, files: ExitStack) -> Any:
-    """Return a value that may be written down; a table that is no file becomes one meanwhile."""
+    """Return a value that may be written down; a table that is not a file becomes one meanwhile."""
     if is_database(value) or isinstance(value, (pd.DataFrame, pa.Table)):
         folder = files.enter_context(TemporaryDirectory(prefix="mdba-"))
         path = Path(folder) / "gold.parquet"

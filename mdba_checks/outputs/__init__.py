@@ -6,6 +6,7 @@ decided by `decide_release`, whoever asks.
 """
 
 from mdba_checks.outputs.annotate import ADDED_COLUMNS, annotate, refuse_annotated, rows_of_biased
+from mdba_checks.outputs.cached_assessment import from_cache, row_arrays, to_cache
 from mdba_checks.outputs.copied_rows import ArrowRows, column_names, format_of
 from mdba_checks.outputs.files import check_target, make_folder, whole_file, write_whole
 from mdba_checks.outputs.findings_csv import as_csv, findings_csv, rules_csv
@@ -19,7 +20,6 @@ from mdba_checks.outputs.gold_sheets import (
     write_sheet,
 )
 from mdba_checks.outputs.history import History, read_check, trend
-from mdba_checks.outputs.kept import from_plain, row_arrays, to_plain
 from mdba_checks.outputs.lineage import openlineage_facets
 from mdba_checks.outputs.mapping import write_mapping
 from mdba_checks.outputs.quarantine import Quarantine, quarantine, removed_path, takes_rows_out
@@ -62,7 +62,7 @@ __all__ = [
     "decide_release",
     "findings_csv",
     "format_of",
-    "from_plain",
+    "from_cache",
     "make_folder",
     "openlineage_facets",
     "parse_record",
@@ -82,8 +82,8 @@ __all__ = [
     "sidecar_path",
     "supersede",
     "takes_rows_out",
+    "to_cache",
     "to_json",
-    "to_plain",
     "to_plain_value",
     "to_record",
     "trend",

@@ -108,7 +108,7 @@ class CsvRows:
         ends = [
             place
             for each in line.finditer(content, start)
-            if each[1]  # a line without any character is no row
+            if each[1]  # a line without any character is not a row
             for place in (each.start(), each.end(1), each.end())
         ]
         records = np.array(ends, dtype=np.int64).reshape(-1, 3)
@@ -262,7 +262,7 @@ def arrow_rows(source: Source, config: CheckConfig) -> ArrowRows:
 
     Values of a CSV file get the types that the check reads them with; columns stay text where that
     would lose something: leading zeros, or digits of very long integers. The index of a DataFrame
-    is no column and is left out.
+    is not a column and is left out.
     """
     path = _file(source)
     if path and _is_parquet(path):
@@ -276,7 +276,7 @@ def arrow_rows(source: Source, config: CheckConfig) -> ArrowRows:
 
 
 def without_index(table: pa.Table) -> pa.Table:
-    """Return a table without the index that pandas may have stored in it; it is no column."""
+    """Return a table without the index that pandas may have stored in it; it is not a column."""
     index = [name for name in table.column_names if _PANDAS_INDEX.fullmatch(name)]
     return table.drop_columns(index) if index else table
 

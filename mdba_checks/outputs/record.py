@@ -315,8 +315,8 @@ def parse_record(text: bytes) -> dict[str, Any]:
         msg = "it is nested too deeply"
         raise ValueError(msg) from None
     if not isinstance(found, dict):
-        msg = "it is no JSON object"
-        raise ValueError(msg)  # noqa: TRY004  like all other ways in which a text is no record
+        msg = "it is not a JSON object"
+        raise ValueError(msg)  # noqa: TRY004  like all other ways in which a text is not a record
     return found
 
 
@@ -336,7 +336,7 @@ def _finite(digits: str) -> float:
 
 
 def _no_number(name: str) -> NoReturn:
-    msg = f"{name} is no number in JSON"
+    msg = f"{name} is not a number in JSON"
     raise ValueError(msg)
 
 

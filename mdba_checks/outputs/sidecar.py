@@ -2,7 +2,7 @@
 
 Beside a data set that leaves the gate lies ``<name>.mdba.json``: the record of the check and the
 hash of what was written. Parquet files also carry it inside. The hash is of the content, not of the
-bytes: packing a file again is no change, another value in one cell is.
+bytes: packing a file again is not a change, another value in one cell is.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from prefect.cache_policies import NO_CACHE
 from mdba_checks.assessment import Assessment, assess
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
-from mdba_checks.outputs import from_plain, row_arrays, to_plain, to_record, whole_file
+from mdba_checks.outputs import from_cache, row_arrays, to_cache, to_record, whole_file
 from mdba_checks.prefect.support import (
     JSON,
     code_version,
@@ -143,7 +143,7 @@ def assess_labels(labels: str, gold: str, config: JSON, prints: JSON) -> JSON:
         if found[name] != prints[name]:
             raise InputError(f"{source_name(source)} changed while it was being checked: run again")
     rows = _keep_rows(assessment, assessment_key(prints, settings))
-    return {"assessment": to_plain(assessment), "rows": rows}
+    return {"assessment": to_cache(assessment), "rows": rows}
 
 
 @task(name="decide", cache_policy=NO_CACHE)
@@ -166,7 +166,7 @@ def decide(kept: JSON, policy: JSON | None = None) -> JSON:
 
 def judged(kept: Mapping[str, Any], policy: JSON | None = None) -> tuple[Assessment, Decision]:
     """Return the assessment and the decision about it under a policy; without rows."""
-    assessment = from_plain(kept["assessment"])
+    assessment = from_cache(kept["assessment"])
     if policy is not None:
         changed = assessment.config.updated({"policy": policy})
         assessment = assessment.with_policy(changed.policy)

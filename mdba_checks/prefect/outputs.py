@@ -184,7 +184,7 @@ def _whole(assessment: Assessment, kept: JSON, labels: str, gold: str) -> Assess
 
 
 def _is_written(output: str, record: Mapping[str, Any]) -> bool:
-    """Return whether the output is there and speaks of this very check."""
+    """Return whether the output is there and describes this very check."""
     if not Path(output).is_file():
         return False
     found = verify(output)

@@ -30,7 +30,7 @@ VERDICTS: dict[Verdict, str] = {
 class Assumption:
     """Something that has to hold for the numbers to mean what they say.
 
-    `checks` are the diagnostics that speak of it; without any, nothing in the data can show it.
+    `checks` are the diagnostics that test it; without any, nothing in the data can show it.
     """
 
     name: str
@@ -57,7 +57,7 @@ ASSUMPTIONS = (
     Assumption(
         "Gold items are like the items that were labeled",
         "Gold should be drawn from the same items as the labels. Where it is not, the estimate "
-        "speaks of items that the labeler hardly saw.",
+        "is about items that the labeler hardly saw.",
         ("covariate_shift",),
     ),
     Assumption(
@@ -97,7 +97,7 @@ ASSUMPTIONS = (
         "Labelers decide alike whether they are checked or not",
         "Somebody who recognises gold items and is careful with those alone, who answers at random "
         "now and then, or who agrees with others on a wrong rule looks better than their labels "
-        "are. A suspicion is no proof: there may be a harmless reason.",
+        "are. A suspicion is not a proof: there may be a harmless reason.",
         ("gold_behaviour", "noise", "consensus"),
     ),
 )
@@ -121,8 +121,9 @@ NOT_SAID = (
         "Other groups, combinations of groups and other rates may differ."
     ),
     (
-        "It speaks of these items in this period. It is no judgement of a person's work elsewhere, "
-        "and no ground for a measure against anybody without hearing them and looking at examples."
+        "It describes these items in this period. It is not a judgement of a person's work "
+        "elsewhere, and no ground for a measure against anybody without hearing them and looking "
+        "at examples."
     ),
 )
 

@@ -213,7 +213,7 @@ def png(figure: Figure, *, dpi: int = 110, form: str = "png") -> bytes:
     """Return a figure as a file, of PNG unless told."""
     buffer = BytesIO()
     with warnings.catch_warnings():
-        # A name in a script that the font lacks is drawn as boxes; that is no reason to stop.
+        # A name in a script that the font lacks is drawn as boxes; that is not a reason to stop.
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
         figure.savefig(buffer, format=form, dpi=dpi, facecolor="white")
     return buffer.getvalue()

@@ -78,7 +78,9 @@ class Covariates:
             raise InputError(f"covariates: the feature {twice!r} appears twice; drop one")
         if self.interaction not in self.frame.columns:
             hint = did_you_mean(str(self.interaction), map(str, self.frame.columns))
-            raise InputError(f"covariates: interaction {self.interaction!r} is no feature.{hint}")
+            raise InputError(
+                f"covariates: interaction {self.interaction!r} is not a feature.{hint}"
+            )
         if self.group.isna().any():
             raise InputError(
                 f"covariates: group is missing in {int(self.group.isna().sum())} rows; drop them"
@@ -87,7 +89,7 @@ class Covariates:
         for role, value in (("biased_group", self.biased_group), ("reference", self.reference)):
             if value not in known:
                 hint = did_you_mean(str(value), map(str, known))
-                raise InputError(f"covariates: {role} {value!r} is no group.{hint}")
+                raise InputError(f"covariates: {role} {value!r} is not a group.{hint}")
         if self.biased_group == self.reference:
             raise InputError(
                 f"covariates: biased_group and reference are both {self.reference!r}; "

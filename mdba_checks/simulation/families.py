@@ -5,7 +5,7 @@
 - *inconsistent*: a labeler has a chance of saying yes to an item, not a rule, and the gold itself
   was drawn from chances; this is where an estimator that needs a fixed rule breaks.
 
-All three work on whole arrays over (labeler, item) rows, so 100,000 labelers are no more code than
+All three work on whole arrays over (labeler, item) rows, so 100,000 labelers need no more code than
 ten.
 """
 

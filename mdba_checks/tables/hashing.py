@@ -1,6 +1,6 @@
 """Fingerprints of content: one hash for the same table in any format, and one number per row.
 
-The table's hash tells whether data is still the data that a verdict describes. It depends neither
+The table's hash shows whether data is still the data that a verdict describes. It depends neither
 on the file format, nor on the order of columns or rows, nor on the type that a value happens to be
 stored in: databases have no order of rows, and 1, 1.0 and a decimal 1.00 are one value. Rows are
 put into an order that comes from what they hold (`content`) and hashed in that order.

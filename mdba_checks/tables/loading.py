@@ -14,6 +14,8 @@ from mdba_checks.tables.arrays import IntArray
 from mdba_checks.tables.blocks import Table
 from mdba_checks.tables.clusters import assign_clusters
 from mdba_checks.tables.columns import uses_of
+from mdba_checks.tables.columns_on_disk import on_disk
+from mdba_checks.tables.confusing_names import name_warnings
 from mdba_checks.tables.data import Data, GoldRows, LabelRows
 from mdba_checks.tables.decisions import decisions
 from mdba_checks.tables.encoding import encode
@@ -31,10 +33,8 @@ from mdba_checks.tables.roles import (
     text_columns,
     weights,
 )
-from mdba_checks.tables.scratch import on_disk
 from mdba_checks.tables.shared_items import refuse_unequal_items
 from mdba_checks.tables.sources import LargeParquet, Source, open_table, read_table
-from mdba_checks.tables.spelling import remarks
 from mdba_checks.tables.text import as_names, unify
 from mdba_checks.tables.text_models import TextModel, open_text_model
 
@@ -160,7 +160,7 @@ class OpenedTables:
         )
         words = words_for(tables[0].column(columns.label), decision, question, config)
         for column, who in ((columns.labeler, labelers), (question.attribute, groups)):
-            messages += remarks(column, who, hide=config.pseudonymize)
+            messages += name_warnings(column, who, hide=config.pseudonymize)
         items = item_codes(tables, roles, messages)
         chosen = choose_features(
             tables[0],

@@ -96,7 +96,7 @@ def writing_of(columns: Iterable[pa.ChunkedArray]) -> tuple[Writing, ...]:
 def chosen_writing(
     columns: Iterable[pa.ChunkedArray], others: Iterable[Iterable[pa.ChunkedArray]]
 ) -> Writing | None:
-    """Return how the numbers in some columns are written, None if they are no such numbers.
+    """Return how the numbers in some columns are written, None if they are not such numbers.
 
     `others` are the other columns, each of both tables; they decide where it could be either.
     """

@@ -51,6 +51,7 @@ def rule(entry: Entry, case: Case) -> ExpectLabelerTprGapToBeWithin:
     flat = {
         "reference": case.settings["reference"],
         "policy.max_gap": case.settings["policy"]["max_gap"],
+        "estimator": case.settings.get("estimator", "mdba_dr"),
     }
     given = {FIELDS[key]: value for key, value in (flat | dict(entry.settings)).items()}
     return ExpectLabelerTprGapToBeWithin(gold=case.gold, **given)
@@ -58,7 +59,7 @@ def rule(entry: Entry, case: Case) -> ExpectLabelerTprGapToBeWithin:
 
 @pytest.mark.parametrize("entry", [e for e in ENTRIES if expressible(e)], ids=str)
 def test_an_expectation(entry, frames, tmp_path):
-    case = entry.build(tmp_path, spoil="gold")
+    case = entry.build(tmp_path, spoil="gold", counted=True)
     before = snapshot(tmp_path)
     estimates.forget()
     refused = isinstance(entry.outcome, Refused)

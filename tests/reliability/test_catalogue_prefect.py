@@ -61,7 +61,7 @@ def test_the_tasks_of_the_gate(tmp_path):
     cases = []
     for number, entry in enumerate(ENTRIES):
         (tmp_path / f"{number}").mkdir()
-        cases.append(entry.build(tmp_path / f"{number}"))
+        cases.append(entry.build(tmp_path / f"{number}", counted=True))
     before = snapshot(tmp_path)
     with at_most(600, tmp_path):
         states = check_all(cases, return_state=True).result(raise_on_failure=False)

@@ -85,7 +85,7 @@ def test_the_command_line(entry, tmp_path, capsys):
 
 
 def command(entry: Entry, inputs: Path, outputs: Path) -> list[str]:
-    case = entry.build(inputs)
+    case = entry.build(inputs, counted=True)
     settings = inputs / "mdba.yaml"
     settings.write_text(yaml.safe_dump(case.settings), encoding="utf-8")
     return [

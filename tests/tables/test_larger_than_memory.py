@@ -16,7 +16,7 @@ from mdba_checks import CheckConfig, assess
 from mdba_checks.errors import InputError
 from mdba_checks.estimation import rates as estimation
 from mdba_checks.simulation import simulate
-from mdba_checks.tables import content_hash, load, scratch
+from mdba_checks.tables import columns_on_disk, content_hash, load
 from mdba_checks.tables.sources import open_table, parquet_files, read_table
 
 HOW = {"text_columns": {"labeler", "label", "group", "item"}, "missing_values": [""]}
@@ -85,9 +85,9 @@ def test_a_full_disk_is_one_line_that_says_where(monkeypatch):
     def no_room(**_):
         return Path("/dev/full").open("wb", buffering=0)
 
-    monkeypatch.setattr(scratch.tempfile, "TemporaryFile", no_room)
+    monkeypatch.setattr(columns_on_disk.tempfile, "TemporaryFile", no_room)
     with pytest.raises(InputError, match=r"no room for columns .* point TMPDIR"):
-        scratch.on_disk(np.arange(1000))
+        columns_on_disk.on_disk(np.arange(1000))
 
 
 ASSESS_WITH_LITTLE = """

@@ -187,7 +187,7 @@ def _best(role: str, columns: Sequence[Column], elsewhere: Collection[str]) -> s
 
 
 def _name_score(role: str, name: str) -> float:
-    """Return how clearly a name speaks of a role: the whole of it, or a word in it."""
+    """Return how clearly a name stands for a role: the whole of it, or a word in it."""
     words = _WORDS[role].split()
     tokens = [each.casefold() for each in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)]
     if name.casefold() in words:

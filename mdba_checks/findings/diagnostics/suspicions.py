@@ -1,8 +1,8 @@
 """Suspicions: checks for labelers who game, from numbers to levels and sentences.
 
-A suspicion is no excuse. Where another serious check makes every finding inconclusive, a serious
-one of these takes away only the finding "fair": else somebody who is found biased would have to
-do no more than to raise a suspicion.
+A suspicion is not an excuse. Where another serious check makes every finding inconclusive, a
+serious one of these takes away only the finding "fair": else somebody who is found biased would
+have to do no more than to raise a suspicion.
 """
 
 from __future__ import annotations

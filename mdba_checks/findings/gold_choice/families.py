@@ -15,7 +15,7 @@ from mdba_checks.tables import FloatArray, IntArray
 
 _DIRECTIONS, _NEIGHBOURS = 4, 5
 _NEAR = 0.05  # of the usual distance between two items of a group
-# More members than this are no copies: features hold few values, or do not tell items apart.
+# More members than this are not copies: features hold few values, or do not tell items apart.
 _MOST_MEMBERS = 20
 
 

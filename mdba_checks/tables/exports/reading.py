@@ -104,8 +104,8 @@ def read_export(
     'ann'
     """
     wishes = wishes or Wishes()
-    with local_copy(source) as here, tempfile.TemporaryDirectory(prefix="mdba-") as scratch:
-        answers, shape = _read(_unpacked(Path(here), Path(scratch)), source_name(source), wishes)
+    with local_copy(source) as here, tempfile.TemporaryDirectory(prefix="mdba-") as folder:
+        answers, shape = _read(_unpacked(Path(here), Path(folder)), source_name(source), wishes)
     if not answers.given:
         raise InputError(f"{source_name(source)} looks like {shape}, but holds no answer")
     notes = [f"{n:,} answers {why} are left out" for why, n in answers.skipped.items() if n]
@@ -116,7 +116,7 @@ def read_export(
     return Imported(answers.labels(), answers.gold(), shape, tuple(notes))
 
 
-def _unpacked(path: Path, scratch: Path) -> dict[str, Path]:
+def _unpacked(path: Path, folder: Path) -> dict[str, Path]:
     """Return the files of an export by their names without endings."""
     if not path.exists():
         nearby = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
@@ -124,10 +124,10 @@ def _unpacked(path: Path, scratch: Path) -> dict[str, Path]:
     if path.is_file() and path.name.lower().endswith(".zip"):
         try:
             with zipfile.ZipFile(path) as archive:
-                archive.extractall(scratch)
+                archive.extractall(folder)
         except (zipfile.BadZipFile, OSError, RuntimeError) as error:
             raise InputError(f"cannot read {path}: {error}") from None
-        path = scratch
+        path = folder
     if path.is_file():
         return {_stem(path): path}
     known = (*_JSON, ".xml")
@@ -169,7 +169,7 @@ def _read(files: Mapping[str, Path], where: str, wishes: Wishes) -> tuple[Answer
         )
     shown = ", ".join(table.column_names[:_MOST_SHOWN])
     raise InputError(
-        f"{where} is no shape that is known (Label Studio, doccano, Argilla, CVAT, records with "
+        f"{where} is not a known shape (Label Studio, doccano, Argilla, CVAT, records with "
         f"lists of answers, a column per labeler): it has the columns {shown}; name the columns of "
         "labelers with --annotators"
     )

@@ -22,6 +22,7 @@ from mdba_checks.tables.answer_words import words_for
 from mdba_checks.tables.arrays import IntArray
 from mdba_checks.tables.clusters import assign_clusters
 from mdba_checks.tables.columns import uses_of
+from mdba_checks.tables.confusing_names import name_warnings
 from mdba_checks.tables.data import Data, GoldRows, LabelRows
 from mdba_checks.tables.decisions import decisions
 from mdba_checks.tables.encoding import MOST_COMBINATIONS
@@ -56,7 +57,6 @@ from mdba_checks.tables.roles import (
 )
 from mdba_checks.tables.shared_items import refuse_unequal_items
 from mdba_checks.tables.sources import Source, read_table
-from mdba_checks.tables.spelling import remarks
 from mdba_checks.tables.text import as_names, unify
 
 ROWS_HASH = "rows-"  # how the hash of a table in parts begins: it is a sum over rows
@@ -241,7 +241,7 @@ class _Loader:
         )
         words = words_for(tables[0].column(columns.label), decision, question, config)
         for column, who in ((columns.labeler, labelers), (roles.group, groups)):
-            messages += remarks(column, who, hide=config.pseudonymize)
+            messages += name_warnings(column, who, hide=config.pseudonymize)
         items = item_codes(tables, roles, messages)
         messages += self.plan.messages
         cohort, cohorts = cohorts_of(tables[0], columns.cohort)

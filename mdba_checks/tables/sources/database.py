@@ -23,7 +23,7 @@ _NOT_DATABASES = ("http", "https", "ftp")
 def is_database(source: object) -> bool:
     """Return whether a source is a URL, alone or with a table, rather than a path.
 
-    What is in object storage counts: it is no more a file of this machine than a table is.
+    What is in object storage counts: it is not a file of this machine, as a table is not.
     """
     if isinstance(source, tuple):
         return len(source) == 2 and all(isinstance(part, str) for part in source)

@@ -169,7 +169,7 @@ def _sizes(file: pq.ParquetFile) -> Counter[str]:
 
 
 def _columns(file: pq.ParquetFile) -> list[str]:
-    # pandas stores its index so; in a DataFrame it is no column either.
+    # pandas stores its index so; in a DataFrame it is not a column either.
     names = file.schema_arrow.names
     return [name for name in names if not re.fullmatch(r"__index_level_\d+__", name)]
 

@@ -10,7 +10,7 @@ import pytest
 
 from mdba_checks import CheckConfig, Policy, assess, gate
 from mdba_checks.errors import InputError
-from mdba_checks.outputs.kept import from_plain, row_arrays, to_plain
+from mdba_checks.outputs.cached_assessment import from_cache, row_arrays, to_cache
 from mdba_checks.outputs.record import to_record
 from mdba_checks.simulation import simulate
 from mdba_checks.tables import KEY_VARIABLE
@@ -22,8 +22,8 @@ def made():
 
 
 def again(assessment):
-    text = json.dumps(to_plain(assessment), allow_nan=False)
-    return from_plain(json.loads(text))
+    text = json.dumps(to_cache(assessment), allow_nan=False)
+    return from_cache(json.loads(text))
 
 
 @pytest.mark.parametrize("estimator", ["mdba_dr", "mdba", "selection_rate"])
@@ -55,16 +55,16 @@ def test_a_gap_that_does_not_exist_stays_missing(made):
 
 def test_infinite_numbers_survive(made):
     before = assess(made.labels, made.gold, CheckConfig(estimator="selection_rate"))
-    plain = to_plain(before)
+    plain = to_cache(before)
     plain["_numbers"]["std_error"]["values"][0] = "inf"
-    numbers = from_plain(json.loads(json.dumps(plain)))._numbers
+    numbers = from_cache(json.loads(json.dumps(plain)))._numbers
     assert np.isinf(numbers.std_error.ravel()[0])
 
 
 def test_rows_and_names_behind_pseudonyms_stay_out(made, monkeypatch):
     monkeypatch.setenv(KEY_VARIABLE, "a secret")
     assessment = assess(made.labels, made.gold, CheckConfig(reference="men", pseudonymize=True))
-    text = json.dumps(to_plain(assessment))
+    text = json.dumps(to_cache(assessment))
     assert not any(f'"{name}"' in text for name in made.labels["labeler"].unique())
     assert "a secret" not in text
     assert {len(rows) for rows in row_arrays(assessment).values()} == {len(made.labels)}

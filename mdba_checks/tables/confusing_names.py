@@ -12,14 +12,14 @@ _BEGINS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _SHOWN = 40  # letters
 
 
-def remarks(column: str, names: Iterable[str], *, hide: bool) -> list[str]:
+def name_warnings(column: str, names: Iterable[str], *, hide: bool) -> list[str]:
     """Say what is odd about the names in a column; `hide` leaves out the names themselves.
 
     Examples
     --------
-    >>> remarks("labeler", ["ann", "bob"], hide=False)
+    >>> name_warnings("labeler", ["ann", "bob"], hide=False)
     []
-    >>> for text in remarks("labeler", ["ann", "Ann ", "=1+1"], hide=False):
+    >>> for text in name_warnings("labeler", ["ann", "Ann ", "=1+1"], hide=False):
     ...     print(text)
     column 'labeler' has names that look alike, such as 'ann' and 'Ann ': each spelling ...
     column 'labeler' has names that a spreadsheet takes for formulas, such as '=1+1': they ...

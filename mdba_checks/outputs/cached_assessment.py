@@ -22,7 +22,7 @@ from mdba_checks.assessment import Assessment
 from mdba_checks.tables import Origin
 
 
-def to_plain(assessment: Assessment) -> dict[str, Any]:
+def to_cache(assessment: Assessment) -> dict[str, Any]:
     """Return an assessment as dicts, lists, texts and numbers; without rows, pseudonyms and origin.
 
     Examples
@@ -31,7 +31,7 @@ def to_plain(assessment: Assessment) -> dict[str, Any]:
     >>> from mdba_checks.simulation import simulate
     >>> made = simulate(n_items=3000, n_labelers=2, tprs=[0.5, 0.94], seed=1)
     >>> assessment = assess(made.labels, made.gold, CheckConfig(reference="men"))
-    >>> from_plain(to_plain(assessment)).gaps.equals(assessment.gaps)
+    >>> from_cache(to_cache(assessment)).gaps.equals(assessment.gaps)
     True
     """
     without_rows: dict[str, Any] = {name: rows[:0] for name, rows in row_arrays(assessment).items()}
@@ -40,8 +40,8 @@ def to_plain(assessment: Assessment) -> dict[str, Any]:
     return plain
 
 
-def from_plain(values: Mapping[str, Any]) -> Assessment:
-    """Return the assessment that `to_plain` was given, without what stays out."""
+def from_cache(values: Mapping[str, Any]) -> Assessment:
+    """Return the assessment that `to_cache` was given, without what stays out."""
     assessment: Assessment = _restored(Assessment, values)
     return assessment
 
