@@ -36,6 +36,7 @@ from mdba_checks.findings import (
     at_look,
     compare,
     contrasts,
+    crowd_facts,
     crowd_table,
     diagnose,
     find_crowds,
@@ -246,6 +247,15 @@ class Assessment:
         >>> assessment.plan(half_width=0.05).summary[0]
         '... more gold items of ... would narrow the interval... to ±0.05, ...'
         """
+        crowd = None
+        if self._crowds is not None and self._overall is not None:
+            crowd = crowd_facts(
+                self._crowds,
+                self._measures,
+                self._overall.numbers,
+                has_cohorts=self._cohorts is not None,
+                confidence=self.confidence,
+            )
         return make_plan(
             self._table,
             self._numbers,
@@ -254,6 +264,7 @@ class Assessment:
             confidence=self.confidence,
             half_width=half_width,
             power=power,
+            crowd=crowd,
         )
 
     def outlook(self, more: int = 50) -> Outlook:

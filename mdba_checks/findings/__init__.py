@@ -59,7 +59,7 @@ from mdba_checks.findings.judge import (
     said_about,
 )
 from mdba_checks.findings.model_gap import ModelGap, model_gaps
-from mdba_checks.findings.plan import PLAN_COLUMNS, Plan, check_wish, make_plan
+from mdba_checks.findings.plan import PLAN_COLUMNS, Plan, check_wish, crowd_facts, make_plan
 from mdba_checks.findings.sensitivity import overturned, robustness
 from mdba_checks.findings.together import Together, take_together
 from mdba_checks.findings.undecided import (
@@ -110,6 +110,7 @@ __all__ = [
     "combined_weights",
     "compare",
     "contrasts",
+    "crowd_facts",
     "crowd_table",
     "diagnose",
     "doubts",

@@ -72,6 +72,7 @@ class Measures:
     n_positive: IntArray  # (labelers, groups)
     n_direct: IntArray  # (labelers, groups): decisions on gold items
     n_gold: IntArray  # (groups,)
+    n_items: IntArray  # (groups,): items that were labeled and are not in gold
     n_gold_positive: IntArray  # (groups,), of the kind the metric is about
     worth_positive: (
         IntArray  # (groups,): how many even ones would say as much, by weight and family
@@ -212,6 +213,7 @@ def measure(
         n_positive=estimation.n_positive,
         n_direct=_direct(data),
         n_gold=np.bincount(gold.group, minlength=n_groups),
+        n_items=_without_gold(data),
         n_gold_positive=np.bincount(
             gold.group[gold.correct == metric.right_code], minlength=n_groups
         ),
@@ -229,6 +231,13 @@ def measure(
         hidden=estimation.hidden if asked.is_doubly_robust else None,
         fit=estimation.fit if asked.is_doubly_robust else None,
     )
+
+
+def _without_gold(data: Data) -> IntArray:
+    """Return how many items of every group were labeled and are not in gold."""
+    items, first = np.unique(data.labels.item, return_index=True)
+    left = first[~np.isin(items, data.gold.item)]
+    return np.bincount(data.labels.group[left], minlength=len(data.groups))
 
 
 def _worth_positive(data: Data, metric: Metric) -> IntArray:

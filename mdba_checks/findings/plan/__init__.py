@@ -11,6 +11,16 @@ assumed that the present estimate is the truth.
 """
 
 from mdba_checks.findings.plan.amounts import Rule
+from mdba_checks.findings.plan.crowd_plan import CrowdFacts, crowd_facts
 from mdba_checks.findings.plan.planning import PLAN_COLUMNS, Plan, check_wish, make_plan, rule_of
 
-__all__ = ["PLAN_COLUMNS", "Plan", "Rule", "check_wish", "make_plan", "rule_of"]
+__all__ = [
+    "PLAN_COLUMNS",
+    "CrowdFacts",
+    "Plan",
+    "Rule",
+    "check_wish",
+    "crowd_facts",
+    "make_plan",
+    "rule_of",
+]

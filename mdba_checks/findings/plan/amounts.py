@@ -124,7 +124,7 @@ def fewest_items(variance: FloatArray, size: FloatArray, target: FloatArray) -> 
 def allocate(
     own: FloatArray,
     gold: FloatArray,
-    n_labels: IntArray,
+    n_labels: FloatArray | IntArray,
     n_gold: IntArray,
     error: FloatArray,
 ) -> FloatArray:

@@ -20,6 +20,15 @@ from mdba_checks.findings.diagnostics import Measures, doubts, obstacles
 from mdba_checks.findings.inference import Gaps
 from mdba_checks.findings.judge import INCONCLUSIVE
 from mdba_checks.findings.plan.amounts import Rule, allocate
+from mdba_checks.findings.plan.crowd_plan import (
+    CrowdFacts,
+    Wish,
+    advice,
+    chance_then,
+    labels_for_own_evidence,
+    labels_worth,
+    within_items,
+)
 from mdba_checks.tables import BoolArray, FloatArray, IntArray
 
 DEFAULT_POWER = 0.8
@@ -102,6 +111,7 @@ def make_plan(
     confidence: float,
     half_width: float | None = None,
     power: float | None = None,
+    crowd: CrowdFacts | None = None,
 ) -> Plan:
     """Plan for the inconclusive rows of `gaps`; see `Assessment.plan`."""
     check_wish(half_width, power)
@@ -129,28 +139,60 @@ def make_plan(
         needed[free] = half_width / rule.z
     n_groups = len(measures.groups)
     more = np.full((len(rows), n_groups + 1), np.nan)
-    more[free] = allocate(
-        numbers.own_variance.ravel()[rows[free]],
-        numbers.gold_variance.reshape(-1, n_groups)[rows[free]],
-        measures.labels_compared.ravel()[rows[free]],
-        measures.n_gold,
-        needed[free],
+    own, n_labels = numbers.own_variance.ravel()[rows], measures.labels_compared.ravel()[rows]
+    wish = Wish(
+        gap=gap[free],
+        error=error[free],
+        needed=needed[free],
+        own=own[free],
+        gold=numbers.gold_variance.reshape(-1, n_groups)[rows[free]],
+        n_labels=n_labels[free].astype(float)
+        if crowd is None
+        else labels_worth(crowd, own[free], n_labels[free], rows[free]),
+        n_gold=measures.n_gold,
     )
-    more[~(more.sum(axis=1) <= REASONABLE_ITEMS)] = np.nan
-    reached = np.minimum(needed, error)
+    more[free] = allocate(wish.own, wish.gold, wish.n_labels, wish.n_gold, wish.needed)
+    settles = half_width is None or rule.settles(gap, np.minimum(needed, error))
+    chance = np.full(len(rows), wanted_power)
+    if crowd is None:
+        more[~(more.sum(axis=1) <= REASONABLE_ITEMS)] = np.nan
+    else:
+        contrast = rows[free] % len(measures.contrasts)
+        bounds = _bounds(crowd, measures, contrast, n_labels[free])
+        if half_width is None:
+            idle = more[free].sum(axis=1) < 1
+            asked = labels_for_own_evidence(crowd, rule, wish, rows[free], wanted_power)
+            more[free[idle], -1] = np.minimum(asked, bounds[1])[idle]
+        more[free], cut = within_items(more[free], wish, *bounds)
+        chance[free[cut]] = chance_then(rule, wish, more[free])[cut]
+        settles = settles & (chance >= wanted_power - 1e-6)
     draft = _Draft(
         rows=gaps.iloc[rows],
         contrast=rows % len(measures.contrasts),
         needed=needed,
         more=np.ceil(more - 1e-6),
-        settles=np.isfinite(more[:, 0]) & (half_width is None or rule.settles(gap, reached)),
+        settles=np.isfinite(more[:, 0]) & settles,
+        chance=chance,
         hindered=hindered,
         measures=measures,
         policy=policy,
         half_width=half_width,
         power=wanted_power,
+        crowd=crowd,
     )
     return Plan(draft.table(), draft.gold(), tuple(draft.summary()))
+
+
+def _bounds(
+    crowd: CrowdFacts, measures: Measures, contrast: IntArray, n_labels: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return how many items are left to judge, (rows, groups), and to label, (rows,)."""
+    member = np.zeros((len(measures.contrasts), len(measures.groups)))
+    for number, each in enumerate(measures.contrasts):
+        member[number, [each.group, *measures.members(each)]] = 1.0
+    left = member[contrast] * crowd.n_items
+    every = left.sum(axis=1) + (member[contrast] * measures.n_gold).sum(axis=1)
+    return left, np.maximum(every - n_labels, 0.0)
 
 
 @dataclass(frozen=True)
@@ -162,11 +204,13 @@ class _Draft:
     needed: FloatArray
     more: FloatArray  # (rows, groups + 1): gold per group, then labels; NaN where none is given
     settles: BoolArray
+    chance: FloatArray  # to be settled with these amounts, where no interval is asked for
     hindered: np.ndarray[Any, np.dtype[np.object_]]  # what stands in the way, empty for nothing
     measures: Measures
     policy: Policy
     half_width: float | None
     power: float
+    crowd: CrowdFacts | None
 
     @property
     def given(self) -> BoolArray:
@@ -231,6 +275,11 @@ class _Draft:
         if not self.more[row].any():
             return f"the interval is as narrow already, and reaches across {limit}"
         amounts = _amounts(self.more[row, :-1], self.measures.groups, int(self.more[row, -1]))
+        if self.half_width is None and not self.settles[row]:
+            return (
+                f"{amounts}, no more than there are items, would settle it with a chance of "
+                f"{self.chance[row]:.0%} only"
+            )
         if self.half_width is None:
             return f"{amounts} would settle it with a chance of {self.power:.0%}"
         then = (
@@ -253,11 +302,12 @@ class _Draft:
             return ["nothing is inconclusive: no more gold items or labels are needed"]
         said = []
         labels = np.nan_to_num(self.more[:, -1])
-        by_gold = np.flatnonzero(self.given & (labels == 0) & (self.more.sum(axis=1) > 0))
+        served = self.given & (self.settles | (self.half_width is not None))
+        by_gold = np.flatnonzero(served & (labels == 0) & (self.more.sum(axis=1) > 0))
         for part in self._steps(by_gold):
             amounts = _amounts(self.most(part), self.measures.groups, 0)
             said.append(f"{amounts} {self._would(part)}")
-        with_labels = np.flatnonzero(self.given & (labels > 0))
+        with_labels = np.flatnonzero(served & (labels > 0))
         if len(with_labels):
             amounts = _amounts(
                 self.most(with_labels), self.measures.groups, int(labels.max()), by="each"
@@ -268,6 +318,12 @@ class _Draft:
             said.append(
                 f"{self._counted(narrow)} {'has' if narrow == 1 else 'have'} an interval as narrow "
                 f"already, and it reaches across ±{self.policy.max_gap:g}"
+            )
+        short = int((self.given & ~served).sum())
+        if short:
+            said.append(
+                f"{self._counted(short)} cannot be settled with a chance of {self.power:.0%} by "
+                "the items there are"
             )
         too_many = int(((self.hindered == "") & ~self.given).sum())
         if too_many:
@@ -281,6 +337,12 @@ class _Draft:
             said.append(
                 f"{self._counted(count)} {'is' if count == 1 else 'are'} undecided for another "
                 f"reason: {text}"
+            )
+        if self.crowd is not None:
+            said += advice(
+                self.crowd,
+                (len(by_gold), float(self.most(by_gold).sum())),
+                (len(with_labels), float(labels[with_labels].sum())),
             )
         return said
 
