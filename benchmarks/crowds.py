@@ -39,6 +39,7 @@ SHAPES = {
     "30x100": Shape(30, 100),
     "10x4000": Shape(10, 4000),
 }
+ABOUT = ("shape", "people", "kind", "seed")  # what tells runs apart
 PEOPLE, BIASES = ("consistent", "inconsistent"), ("level", "feature")
 SHOWN = {
     "shape": "",
@@ -96,7 +97,7 @@ def run(name: str, people: Any, bias: Any, seed: int) -> dict[str, Any]:
     assessment = assess(made.labels, made.gold, config)
     seconds = time.perf_counter() - begin
     gaps = assessment.gaps.set_index("labeler").loc[made.truth["labeler"]]
-    about = {"shape": name, "people": people, "kind": bias, "seed": seed}
+    about = dict(zip(ABOUT, (name, people, bias, seed), strict=True))
     return {
         **about,
         **scored(made.truth, gaps),
@@ -166,31 +167,38 @@ def summary(results: pd.DataFrame, before: pd.DataFrame | None = None) -> list[d
 
 
 def main() -> None:
-    """Measure and write; what is done is written after each shape."""
+    """Measure and write; runs that the file of `--runs` holds already are not made again."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--shapes", nargs="+", default=list(SHAPES), choices=list(SHAPES))
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--before", type=Path, help="the runs of an earlier version, to compare")
-    parser.add_argument("--runs", type=Path, help="write every single run here, too")
+    parser.add_argument("--runs", type=Path, help="keep every single run here, and go on from it")
     parser.add_argument("--output", type=Path, default=RESULTS / "crowds.csv")
     asked = parser.parse_args()
     before = pd.read_csv(asked.before) if asked.before else None
     done: list[dict[str, Any]] = []
-    for name in asked.shapes:
-        # Both kinds of bias in turn: 10 seeds are 20 crowds of a shape.
-        calls = [
-            (name, people, BIASES[seed % 2], seed)
-            for people in PEOPLE
-            for seed in range(asked.seeds)
-        ]
-        done += in_processes(run, calls, asked.jobs)
+    if asked.runs and asked.runs.exists():
+        done = pd.read_csv(asked.runs).to_dict("records")
+    known = {tuple(each[name] for name in ABOUT) for each in done}
+    # Both kinds of bias in turn: 10 seeds are 20 crowds of a shape. All shapes get their first
+    # seeds first, so that what is there when it is stopped can be compared.
+    calls = [
+        (name, people, BIASES[seed % 2], seed)
+        for seed in range(asked.seeds)
+        for name in asked.shapes
+        for people in PEOPLE
+    ]
+    for found in in_processes(run, [each for each in calls if each not in known], asked.jobs):
+        done.append(found)
         results = pd.DataFrame(done)
-        write(asked.output, "benchmarks.crowds", summary(results, before), SHOWN)
         if asked.runs:
             results.to_csv(asked.runs, index=False, float_format="%.5f")
-        sys.stderr.write(f"{name}: {summary(results, before)[-1]}\n")
+        sys.stderr.write(f"{len(done)} of {len(calls)}: {[found[name] for name in ABOUT]}\n")
         sys.stderr.flush()
+    order = {name: place for place, name in enumerate(SHAPES)}
+    results = pd.DataFrame(done).sort_values("shape", key=lambda shape: shape.map(order))
+    write(asked.output, "benchmarks.crowds", summary(results, before), SHOWN)
     print(asked.output.with_suffix(".md").read_text(encoding="utf-8"))
 
 
