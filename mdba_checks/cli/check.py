@@ -250,7 +250,9 @@ def read_settings(path: str | None, flags: Mapping[str, object]) -> CheckConfig:
     settings = CheckConfig.from_yaml(path) if path else CheckConfig()
     given = {key: value for key, value in flags.items() if value is not None}
     if "reference" in given:
-        given["reference"] = _references(given["reference"], given.get("columns.group"), settings)
+        given["reference"] = with_references(
+            given["reference"], given.get("columns.group"), settings
+        )
     try:
         return settings.updated(given)
     except SettingsError as error:
@@ -258,7 +260,7 @@ def read_settings(path: str | None, flags: Mapping[str, object]) -> CheckConfig:
         raise error.named(lambda key: option_name(key) if key in given else None) from None
 
 
-def _references(typed: Any, groups: Any, settings: CheckConfig) -> object:
+def with_references(typed: Any, groups: Any, settings: CheckConfig) -> object:
     """Return the reference that was typed, or one per group column (``gender=men``)."""
     from mdba_checks.errors import InputError
 

@@ -1,37 +1,35 @@
-"""`mdba init`: from a labels file to a project that checks it."""
+"""`mdba init`: from two tables to settings with which `mdba check` runs."""
 
 from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mdba_checks.cli.options import Debug, Flags, Quiet, examples, flag, option_name, with_options
+from mdba_checks.cli.options import Debug, Flags, Quiet, examples, flag, with_options
 
 if TYPE_CHECKING:
-    from mdba_checks.cli.setup import Column
+    from mdba_checks.cli.setup import Tables
+    from mdba_checks.cli.terminal import Screen
+    from mdba_checks.config import CheckConfig
 
 EPILOG = examples(
     "mdba init --labels labels.csv --gold gold.csv",
     "mdba init --labels labels.csv --gold gold.csv --labeler rater --reference men --yes",
+    "mdba init --group gender     # corrects the mdba.yaml that is there",
+    "mdba init --with all         # a flow, a suite and a workflow as well",
 )
 
-_QUESTIONS = {
-    "labeler": "Who decided (column of labels)",
-    "label": "What they decided (column of labels)",
-    "group": "The group of the person decided about (column of both)",
-    "gold": "The right decision (column of gold)",
+_ASKED = {
+    *(f"columns.{role}" for role in ("labeler", "label", "group", "gold", "item")),
+    *("positive", "reference", "policy.max_gap"),
 }
-_ROLES = ("labeler", "label", "group", "gold", "item")
-_ASKED = {*(f"columns.{role}" for role in _ROLES), "positive", "reference", "policy.max_gap"}
-_BINARY = {"0", "1", "true", "false"}
-_GOLD = "gold.csv"
+_GOLD, _SETTINGS = "gold.csv", "mdba.yaml"
 
 
 @with_options(only=lambda each: each.key in _ASKED)
@@ -41,8 +39,8 @@ def init(
         typer.Option(
             "--labels",
             metavar="FILE",
-            help="One row per decision: .csv, .csv.gz, .parquet or a folder of Parquet parts. "
-            "Its columns are looked at. Default: labels.csv.",
+            help="One row per decision, in a form that mdba check takes. Its columns are looked "
+            "at. Default: labels.csv.",
         ),
     ] = None,
     gold: Annotated[
@@ -54,174 +52,90 @@ def init(
         ),
     ] = None,
     flags: Flags = MappingProxyType({}),
+    more: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with",
+            metavar="NAME",
+            help="What to write beside mdba.yaml: prefect (a flow and its deployment), gx (a "
+            "suite), github (a workflow), or all of it; may be given several times.",
+        ),
+    ] = None,
     yes: Annotated[
         bool, flag("--yes", "Ask nothing and take what is suggested.", short=("-y",))
     ] = False,
     quiet: Quiet = False,
     debug: Debug = False,  # noqa: ARG001
 ) -> int:
-    """Write the settings, a flow, a suite and a CI step into the current folder.
+    """Write mdba.yaml, the settings of a check, into the current folder.
 
-    Looks at the labels and suggests their columns; asks, if there is somebody to
-    ask. What is there already is left alone.
+    Looks at both tables and suggests their columns; asks, if there is somebody
+    to ask. The check is tried before anything is written. Where mdba.yaml is
+    there already, what you type or answer is corrected in it.
     """
-    from mdba_checks.cli.setup import PROJECT_FILES, Project, suggest, write_project
+    from mdba_checks.cli.setup import Project, Questions, Tables, files_for, write_project
     from mdba_checks.cli.terminal import screen
     from mdba_checks.config import CheckConfig
-    from mdba_checks.errors import InputError
 
+    wanted = files_for(more or ())
     asking = not yes and sys.stdin.isatty()
-    labels = labels or _answer("The labels", "labels.csv", asking=asking)
-    gold = gold or _answer("The gold items", _GOLD, asking=asking)
-    for name in (labels, gold):
-        if "://" in name:
-            raise InputError(
-                "mdba init looks at files: give some rows of the table as .csv; mdba check takes "
-                "URL::table itself"
-            )
+    questions = Questions(asking=asking)
+    labels = labels or questions.text("The labels", "labels.csv")
+    gold = gold or questions.text("The gold items", _GOLD)
     # Gold is often still to be made; a name that was not typed may stand for that.
     later = gold == _GOLD and not Path(gold).exists()
-    tables = _columns_of(labels), () if later else _columns_of(gold)
-    known = {role: flags[f"columns.{role}"] for role in _ROLES}
-    for role, typed in known.items():
-        if typed is not None:
-            _must_have(typed, role, *tables)
-    guessed = suggest(*tables, known=known)
-    if later and guessed.gold is None:
-        guessed = replace(guessed, gold="gold")
-    roles = {
-        role: known[role] or _role(role, getattr(guessed, role), *tables, asking=asking)
-        for role in _QUESTIONS
-    }
-    positive, reference, max_gap = (
-        flags[key] for key in ("positive", "reference", "policy.max_gap")
-    )
-    if positive is None:
-        positive = _positive(roles["label"], tables[0], asking=asking)
-    if reference is None and asking:
-        reference = _reference(roles["group"], tables[0])
-    settings = CheckConfig().updated(
-        {
-            **{f"columns.{role}": name for role, name in roles.items()},
-            "columns.item": guessed.item,
-            "positive": positive,
-            "reference": reference,
-            **({} if max_gap is None else {"policy.max_gap": max_gap}),
-        }
-    )
-    written = write_project(Project(labels, gold, settings), Path())
+    tables = Tables.of(labels, None if later else gold)
+    before = CheckConfig.from_yaml(_SETTINGS) if Path(_SETTINGS).exists() else None
+    typed = {key: value for key, value in flags.items() if value is not None}
+    settings, tried = _settled(tables, before, typed, questions)
+    written = write_project(Project(labels, gold, settings), Path(), wanted, before=before)
     if not quiet:
         surface = screen()
-        _show_columns(surface, settings)
-        for name, new in written.items():
-            about = PROJECT_FILES[name][1] if new else "left alone: it was there already"
-            surface.write(f"{'wrote' if new else 'kept '} {name} ({about})")
-        surface.write()
+        _show(surface, settings, written, tried)
         if later:
             columns = settings.columns
             surface.write(
                 f"{gold} is not there yet. It needs a row per item whose right decision is known, "
-                f"with that decision in {columns.gold!r}, the group in {columns.group!r}, and the "
-                "columns of labels that a decision may depend on."
+                f"with that decision in {columns.gold!r}, the group in {columns.groups[0]!r}, and "
+                "the columns of labels that a decision may depend on."
             )
         check = f"mdba check {shlex.quote(labels)} --gold {shlex.quote(gold)} --config mdba.yaml"
         surface.console.print(f"Next: {surface.clean(check)}", soft_wrap=True)
     return 0
 
 
-def _columns_of(source: str) -> tuple[Column, ...]:
-    from mdba_checks.cli.setup import look_at
-
-    return look_at(source)
-
-
-def _answer(question: str, default: str | None, *, asking: bool) -> str:
-    """Ask, or take the default; without somebody to ask there must be one."""
-    if not asking:
-        return default or ""
-    return str(typer.prompt(question, default=default, err=True)).strip()
-
-
-def _role(
-    role: str,
-    guessed: str | None,
-    labels: Sequence[Column],
-    gold: Sequence[Column],
-    *,
-    asking: bool,
-) -> str:
+def _settled(
+    tables: Tables, before: CheckConfig | None, typed: Mapping[str, Any], questions: Any
+) -> tuple[CheckConfig, str]:
+    """Return settings with which a check runs, and what it reads; ask again where it does not."""
+    from mdba_checks.cli.check import with_references
+    from mdba_checks.config import CheckConfig
     from mdba_checks.errors import InputError
 
-    where, table = ("gold", gold) if role == "gold" else ("labels", labels)
-    names = [each.name for each in table]
-    if asking:
-        if guessed is None:
-            sys.stderr.write(f"Columns of {where}: {_shown(names)}\n")
-        name = _answer(_QUESTIONS[role], guessed, asking=True)
-        _must_have(name, role, labels, gold)
-        return name
-    if guessed is None:
-        raise InputError(
-            f"cannot tell which column of {where} is the {role}: give "
-            f"{option_name(f'columns.{role}')} (columns: {_shown(names)})"
-        )
-    return guessed
+    known = before
+    while True:
+        asked = questions.answers(tables, known, typed)
+        if "reference" in typed:
+            groups = asked.get("columns.group")
+            asked["reference"] = with_references(typed["reference"], groups, known or CheckConfig())
+        settings = (before or CheckConfig()).updated(asked)
+        try:
+            return settings, tables.tried(settings)
+        except InputError as error:
+            if not questions.again(f"With these answers the check would stop: {error}"):
+                raise InputError(f"the check would stop, so nothing was written: {error}") from None
+        known = settings
 
 
-def _must_have(name: str, role: str, labels: Sequence[Column], gold: Sequence[Column]) -> None:
-    from mdba_checks.errors import InputError, did_you_mean
-
-    flag_name = option_name(f"columns.{role}")
-    for where, table, roles in (
-        ("labels", labels, ("labeler", "label", "group", "item")),
-        ("gold", gold, ("gold", "group")),
-    ):
-        known = [each.name for each in table]
-        if table and role in roles and name not in known:
-            raise InputError(
-                f"{where} has no column {name!r} for {flag_name}.{did_you_mean(name, known)}"
-            )
-
-
-def _positive(label: str, table: Sequence[Column], *, asking: bool) -> str | None:
-    """Return the label that means yes, where that has to be said."""
-    from mdba_checks.cli.setup import suggest_positive
-    from mdba_checks.errors import InputError
-
-    values = _values(label, table)
-    if {value.casefold() for value in values} <= _BINARY or len(values) != 2:
-        return None  # nothing to say, or something that the check itself says better
-    guessed = suggest_positive(values)
-    if asking:
-        return _answer(f"The label that means yes ({_shown(values)})", guessed, asking=True)
-    if guessed is None:
-        raise InputError(
-            f"cannot tell which value of column {label!r} means yes: give --positive "
-            f"(values: {_shown(values)})"
-        )
-    return guessed
-
-
-def _reference(group: str, table: Sequence[Column]) -> str | None:
-    groups = _values(group, table)
-    typed = _answer(f"The group others are compared with ({_shown(groups)})", "all", asking=True)
-    return None if typed == "all" and "all" not in groups else typed
-
-
-def _values(name: str, table: Sequence[Column]) -> tuple[str, ...]:
-    return next(each.values for each in table if each.name == name)
-
-
-def _shown(names: Collection[str]) -> str:
-    from mdba_checks.errors import MOST_SHOWN, visible
-
-    some = [visible(name) for name in list(names)[:MOST_SHOWN]]
-    return ", ".join(some) + (", …" if len(names) > len(some) else "")
-
-
-def _show_columns(surface: Any, settings: Any) -> None:
+def _show(surface: Screen, settings: CheckConfig, written: Mapping[str, str], tried: str) -> None:
     columns = settings.columns
     surface.write(
-        f"labeler: {columns.labeler}, label: {columns.label}, group: {columns.group}, "
-        f"gold: {columns.gold}" + (f", item: {columns.item}" if columns.item else "")
+        f"labeler: {columns.labeler}, label: {columns.label}, group: "
+        f"{' and '.join(columns.groups)}, gold: {columns.gold}"
+        + (f", item: {columns.item}" if columns.item else "")
     )
+    if tried:
+        surface.write(f"The check runs: {tried}")
+    for name, what in written.items():
+        surface.write(f"{what} {name}")
+    surface.write()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -59,7 +60,7 @@ def test_columns_are_suggested_and_the_settings_work(hiring, mdba):
 
 
 def test_the_step_of_the_workflow_runs(hiring, mdba):
-    mdba("init", "--quiet")
+    mdba("init", "--quiet", "--with", "all")
     (job,) = yaml.safe_load(Path(".github/workflows/mdba.yml").read_text())["jobs"].values()
     (step,) = (each["run"] for each in job["steps"] if each.get("name") == "Check labels")
     done = subprocess.run(
@@ -76,14 +77,14 @@ def test_the_step_of_the_workflow_runs(hiring, mdba):
 
 
 def test_the_workflow_in_the_pages_is_the_one_that_is_written(hiring, mdba):
-    mdba("init", "--quiet")
+    mdba("init", "--quiet", "--with", "all")
     written = Path(".github/workflows/mdba.yml").read_text().partition("\n")[2]  # without comment
     assert f"```yaml\n{written}```" in (ROOT / "docs" / "ci.md").read_text()
 
 
 def test_the_suite_checks_the_same_columns(hiring, mdba):
     pytest.importorskip("great_expectations")
-    mdba("init", "--reference", "men", "--quiet")
+    mdba("init", "--reference", "men", "--quiet", "--with", "gx")
     run = mdba(
         "validate",
         *("--suite", "expectations/label_bias.json"),
@@ -100,25 +101,81 @@ def test_the_flow_is_the_flow_of_this_repository():
 
 
 def test_the_deployment_names_the_flow_and_the_tables(hiring, mdba):
-    mdba("init", "--quiet")
+    mdba("init", "--quiet", "--with", "all")
     (deployment,) = yaml.safe_load(Path("prefect.yaml").read_text())["deployments"]
     file, _, name = deployment["entrypoint"].partition(":")
-    assert f"import {name}\n" in Path(file).read_text()
+    assert re.search(rf"import .*\b{name}\b", Path(file).read_text())
     named = deployment["parameters"]
     assert (named["labels"], named["gold"]) == ("labels.csv", "gold.csv")
     assert Path(named["config"]).exists()
 
 
-def test_nothing_is_overwritten(hiring, mdba):
-    Path("mdba.yaml").write_text("seed: 7\n")
+def test_only_the_settings_are_written_unless_more_is_asked_for(hiring, mdba):
+    before = set(hiring.rglob("*"))
+    assert mdba("init").code == 0
+    assert set(hiring.rglob("*")) - before == {hiring / "mdba.yaml"}
+    assert mdba("init", "--with", "gx", "--with", "github").code == 0
+    assert Path("expectations/label_bias.json").exists()
+    assert Path(".github/workflows/mdba.yml").exists()
+    assert not Path("prefect.yaml").exists()
+    run = mdba("init", "--with", "githab")
+    assert (run.code, run.err) == (
+        2,
+        "mdba: --with githab is not known. Did you mean 'github'?\n",
+    )
+
+
+def test_a_second_run_corrects_what_was_typed_and_keeps_the_rest(hiring, mdba):
+    assert mdba("init", "--with", "all").code == 0
+    others = {name: Path(name).read_bytes() for name in PROJECT_FILES if name != "mdba.yaml"}
+    text = Path("mdba.yaml").read_text().replace("seed: 0", "seed: 7  # ours")
+    Path("mdba.yaml").write_text(text)
+    run = mdba("init", "--with", "all")
+    assert (run.code, Path("mdba.yaml").read_text()) == (0, text)
+    assert run.out.count("kept ") == len(PROJECT_FILES)
+
+    run = mdba("init", "--group", "region", "--reference", "region_1", "--max-gap", "0.2")
+    assert (run.code, "corrected mdba.yaml" in run.out) == (0, True), run.err
+    config = CheckConfig.from_yaml("mdba.yaml")
+    assert config == CheckConfig.from_mapping(yaml.safe_load(text)).updated(
+        {"columns.group": "region", "reference": "region_1", "policy.max_gap": 0.2}
+    )
+    changed = set(Path("mdba.yaml").read_text().splitlines()) - set(text.splitlines())
+    assert len(changed) == 3
+    assert {name: Path(name).read_bytes() for name in others} == others
+
+    odd = "columns: {labeler: recruiter, label: invited, group: sex, gold: should_invite}\n"
+    Path("mdba.yaml").write_text(odd + "positive: 'yes'\n")
+    run = mdba("init", "--group", "region")
+    assert run.code == 2
+    assert "set there columns.group: region" in run.err
+    assert Path("mdba.yaml").read_text().startswith(odd)
+
+
+def test_the_group_is_never_taken_for_the_decision(tmp_path):
+    """Three classes beside a group with two values, and names that tell nothing."""
+    labels = pd.DataFrame(
+        {
+            "a": ["ann", "bob", "cyd", "dan"] * 30,
+            "b": ["f", "m"] * 60,
+            "c": ["invite", "maybe", "reject"] * 40,
+            "score": range(120),
+        }
+    )
+    gold = labels.drop(columns=["a"]).rename(columns={"c": "d"})
+    found = suggest(look_at(labels), look_at(gold))
+    assert (found.label, found.gold, found.group) == ("c", "d", "b")
+    assert suggest(look_at(labels)).label is None
+    assert suggest(look_at(labels.rename(columns={"b": "sex"}))).label is None
+
+
+def test_a_check_that_would_stop_is_not_proposed(hiring, mdba):
+    gold = pd.read_csv("gold.csv")
+    gold.assign(sex="women").to_csv("gold.csv", index=False)
     run = mdba("init")
-    assert Path("mdba.yaml").read_text() == "seed: 7\n"
-    assert "kept  mdba.yaml" in run.out
-    before = {name: Path(name).read_bytes() for name in PROJECT_FILES}
-    again = mdba("init")
-    assert again.code == 0
-    assert again.out.count("kept ") == len(PROJECT_FILES)
-    assert {name: Path(name).read_bytes() for name in PROJECT_FILES} == before
+    assert run.code == 2
+    assert "the check would stop, so nothing was written: column 'sex' of labels has" in run.err
+    assert not Path("mdba.yaml").exists()
 
 
 def test_odd_names_are_read_back_as_they_were(files, mdba, monkeypatch):
@@ -129,7 +186,7 @@ def test_odd_names_are_read_back_as_they_were(files, mdba, monkeypatch):
         table.to_csv(f"odd, it's/{name}: 1.csv", index=False)
     sources = ("--labels", "odd, it's/labels: 1.csv", "--gold", "odd, it's/gold: 1.csv")
     flags = [f"--{'gold-label' if role == 'gold' else role}={name}" for role, name in ODD.items()]
-    run = mdba("init", *sources, *flags, "--reference", "men")
+    run = mdba("init", *sources, *flags, "--reference", "men", "--with", "prefect")
     assert run.code == 0, run.err
     columns = CheckConfig.from_yaml("mdba.yaml").columns
     assert {role: getattr(columns, role) for role in ODD} == ODD
@@ -185,7 +242,8 @@ def test_a_missing_file_or_a_database_is_said_in_one_line(tmp_path, mdba, monkey
     assert list(tmp_path.iterdir()) == []
 
 
-def test_on_a_terminal_it_asks_and_return_takes_the_suggestion(hiring):
+def answered(*lines: str) -> tuple[int, str, str]:
+    """Return how `mdba init` ends on a terminal on which these lines are typed."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "mdba_checks", "init"],
@@ -196,14 +254,28 @@ def test_on_a_terminal_it_asks_and_return_takes_the_suggestion(hiring):
         text=True,
     )
     os.close(theirs)
-    # Labels, gold, four columns, the word for yes; then the group to compare with.
-    os.write(ours, b"\n" * 7 + b"men\n")
-    out, err = process.communicate(timeout=60)
+    os.write(ours, "".join(f"{line}\n" for line in lines).encode())
+    out, err = process.communicate(timeout=120)
     os.close(ours)
-    assert process.returncode == 0, err
+    return process.returncode, out, err
+
+
+def test_on_a_terminal_it_asks_and_asks_again_after_a_typo(hiring):
+    # Labels, gold, four columns, the word for yes, and the group to compare with.
+    code, out, err = answered("", "", "", "sxe", "", "", "", "", "mne", "men")
+    assert code == 0, err
     assert "Who decided (column of labels) [recruiter]" in err
+    assert "labels has no column 'sxe' for --group. Did you mean 'sex'?" in err
+    assert "'mne' is not a group in column 'sex'. Did you mean 'men'?" in err
     assert CheckConfig.from_yaml("mdba.yaml").reference == "men"
     assert "wrote mdba.yaml" in out
+    assert "The check runs: " in out
+    # The second time, what is there is suggested; one answer is corrected.
+    code, out, err = answered("", "", "", "", "", "", "", "all")
+    assert code == 0, err
+    assert "[men]" in err
+    assert "corrected mdba.yaml" in out
+    assert CheckConfig.from_yaml("mdba.yaml").reference is None
 
 
 def column(name: str, n_values: int, kind: Kind = Kind.TEXT) -> Column:

@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from mdba_checks.cli.setup.corrections import changes_between, corrected, in_yaml
 from mdba_checks.config import CheckConfig
-from mdba_checks.errors import InputError
+from mdba_checks.errors import InputError, did_you_mean
 from mdba_checks.outputs import write_whole
 
-# Where each file goes, the template it comes from, and what it is.
-PROJECT_FILES: dict[str, tuple[str, str]] = {
-    "mdba.yaml": ("mdba.yaml", "the settings of the check"),
-    "flows/label_bias_gate.py": ("label_bias_gate.py.txt", "the gate as a Prefect flow"),
-    "prefect.yaml": ("prefect.yaml", "its deployment"),
-    "expectations/label_bias.json": ("label_bias.json", "a Great Expectations suite"),
-    ".github/workflows/mdba.yml": ("workflow.yaml", "a check of every pull request"),
+SETTINGS = "mdba.yaml"
+# Where each file goes, and the template it comes from.
+PROJECT_FILES = {
+    SETTINGS: "mdba.yaml",
+    "flows/label_bias_gate.py": "label_bias_gate.py.txt",
+    "prefect.yaml": "prefect.yaml",
+    "expectations/label_bias.json": "label_bias.json",
+    ".github/workflows/mdba.yml": "workflow.yaml",
 }
+# What may be asked for beside the settings.
+_MORE = {
+    "prefect": ("flows/label_bias_gate.py", "prefect.yaml"),
+    "gx": ("expectations/label_bias.json",),
+    "github": (".github/workflows/mdba.yml",),
+}
+_ALL = "all"
 
 
 @dataclass(frozen=True)
@@ -48,29 +55,69 @@ class Project:
                 raise InputError(f"the path {path!r} cannot be written into a workflow: rename it")
 
 
-def write_project(project: Project, folder: str | Path) -> dict[str, bool]:
-    """Write the files that are not there yet; tell for each whether it was written.
+def files_for(more: Iterable[str]) -> list[str]:
+    """Return the files to write, by the names of what was asked for.
+
+    Examples
+    --------
+    >>> files_for(["gx"])
+    ['mdba.yaml', 'expectations/label_bias.json']
+    """
+    wanted = {SETTINGS}
+    for name in more:
+        if name not in (*_MORE, _ALL):
+            raise InputError(f"--with {name} is not known.{did_you_mean(name, (*_MORE, _ALL))}")
+        wanted |= set(PROJECT_FILES if name == _ALL else _MORE[name])
+    return [name for name in PROJECT_FILES if name in wanted]
+
+
+def write_project(
+    project: Project,
+    folder: str | Path,
+    names: Iterable[str],
+    *,
+    before: CheckConfig | None = None,
+) -> dict[str, str]:
+    """Write files that are not there yet, and correct the settings; return what was done to each.
+
+    Parameters
+    ----------
+    project
+        What they are about.
+    folder, names
+        Where they go, and which.
+    before
+        The settings that are there already.
 
     Examples
     --------
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
-    >>> write_project(Project("labels.csv", "gold.csv", CheckConfig()), folder)["mdba.yaml"]
-    True
-    >>> write_project(Project("labels.csv", "gold.csv", CheckConfig()), folder)["mdba.yaml"]
-    False
+    >>> first = Project("labels.csv", "gold.csv", CheckConfig())
+    >>> write_project(first, folder, ["mdba.yaml"])
+    {'mdba.yaml': 'wrote'}
+    >>> again = Project("labels.csv", "gold.csv", CheckConfig(seed=5))
+    >>> write_project(again, folder, ["mdba.yaml"], before=first.config)
+    {'mdba.yaml': 'corrected'}
     """
-    written = {}
-    for name, (template, _) in PROJECT_FILES.items():
+    done = {}
+    for name in names:
         target = Path(folder) / name
-        written[name] = not (target.exists() or target.is_symlink())
-        if written[name]:
+        if not (target.exists() or target.is_symlink()):
             try:
                 target.parent.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise InputError(f"cannot make {target.parent}: {error.strerror}") from None
-            write_whole(target, _filled(template, project))
-    return written
+            write_whole(target, _filled(PROJECT_FILES[name], project))
+            done[name] = "wrote"
+        elif name == SETTINGS and before is not None and before != project.config:
+            changes = changes_between(before, project.config)
+            text = corrected(target.read_text(encoding="utf-8"), project.config, changes)
+            write_whole(target, text, force=True)
+            done[name] = "corrected"
+        else:
+            done[name] = "kept"
+    return done
 
 
 def _filled(template: str, project: Project) -> str:
@@ -94,7 +141,7 @@ def _filled(template: str, project: Project) -> str:
     for name, value in optional.items():
         # A setting that is not used is there as a comment, for whoever needs it later.
         text = text.replace(f"[[{name}?]]", "# " if value is None else "")
-    spelled = {name: _scalar(value) for name, value in values.items()}
+    spelled = {name: in_yaml(value) for name, value in values.items()}
     return re.sub(r"\[\[(\w+)\]\]", lambda match: spelled[match[1]], text)
 
 
@@ -113,15 +160,3 @@ def _suite(suite: dict[str, Any], config: CheckConfig) -> str:
     for each in suite["expectations"]:
         each["kwargs"].update(kwargs)
     return json.dumps(suite, indent=2, ensure_ascii=False) + "\n"
-
-
-def _scalar(value: object) -> str:
-    """Spell a value in YAML, on one line, so that it is read back as what it was."""
-    if value is None:
-        return "…"
-    if isinstance(value, str) and not re.fullmatch(r"[A-Za-z_][\w./-]*", value, re.ASCII):
-        style = '"'
-    else:
-        style = None
-    text = str(yaml.safe_dump(value, default_style=style, allow_unicode=True, width=10**9))
-    return text.removesuffix("\n").removesuffix("\n...")

@@ -17,6 +17,7 @@ from mdba_checks.config import MISSING_VALUES
 from mdba_checks.tables import Kind, Source, as_names, kind_of, read_table
 
 _MOST_GROUPS = 20
+_MOST_CLASSES = 12  # labels of one question
 _MOST_CODED_GROUPS = 6  # numbers that stand for groups; beyond this they count something
 _ROWS_PER_LABELER = 5
 
@@ -128,10 +129,13 @@ def suggest(
         free = [each for each in table if each.name not in others and _fits(role, each)]
         if role in ("group", "item") and elsewhere:
             free = [each for each in free if each.name in elsewhere or role == "item"]
-        name = _best(role, free, elsewhere)
+        if role == "group":  # what both tables answer with is the decision
+            free = [each for each in free if each.name not in answers]
+        name = _best(role, free, elsewhere, answers)
         if name is not None:
             found[role] = name
 
+    answers = _same_values(labels, gold)
     choose("labeler", labels, in_gold)
     choose("group", labels, in_gold)
     choose("label", labels, in_gold)
@@ -157,7 +161,9 @@ def _fits(role: str, column: Column) -> bool:
     if column.kind not in (Kind.TEXT, Kind.NUMBER):
         return False
     if role in ("label", "gold"):
-        return column.n_values == 2
+        # Groups are never a decision: whoever is compared cannot be what was decided.
+        decision = _name_score(role, column.name) >= _name_score("group", column.name)
+        return 2 <= column.n_values <= _MOST_CLASSES and decision
     if role == "group":
         most = _MOST_GROUPS if column.kind is Kind.TEXT else _MOST_CODED_GROUPS
         return 2 <= column.n_values <= most and column.n_values < column.n_rows
@@ -167,7 +173,31 @@ def _fits(role: str, column: Column) -> bool:
     return column.n_values > column.n_rows / 20 and _name_score(role, column.name) > 0
 
 
-def _best(role: str, columns: Sequence[Column], elsewhere: Collection[str]) -> str | None:
+def _same_values(labels: Sequence[Column], gold: Sequence[Column]) -> set[str]:
+    """Return columns that only one table has and whose values only the other table's own have.
+
+    Somebody decided in the same words as the experts did.
+    """
+    shared = {each.name for each in labels} & {each.name for each in gold}
+    own = [
+        [each for each in table if each.name not in shared and each.values]
+        for table in (labels, gold)
+    ]
+    return {
+        each.name
+        for one, other in (own, own[::-1])
+        for each in one
+        if 2 <= each.n_values <= _MOST_CLASSES and any(each.values == its.values for its in other)
+    }
+
+
+def _best(
+    role: str, columns: Sequence[Column], elsewhere: Collection[str], answers: Collection[str]
+) -> str | None:
+    if role in ("label", "gold"):
+        columns = [each for each in columns if _may_be_answer(role, each, elsewhere, answers)]
+        same = [each for each in columns if each.name in answers]
+        columns = same or columns
     if not columns:
         return None
     if role in ("labeler", "label", "gold") and elsewhere:
@@ -184,6 +214,18 @@ def _best(role: str, columns: Sequence[Column], elsewhere: Collection[str]) -> s
     if top == 0 and role in ("labeler", "group") and lone.kind is not Kind.TEXT:
         return None
     return best[0]
+
+
+def _may_be_answer(
+    role: str, column: Column, elsewhere: Collection[str], answers: Collection[str]
+) -> bool:
+    """Return whether a column may be the decision: by its name, or by what it holds and where."""
+    if column.name in answers or _name_score(role, column.name) > 0:
+        return True
+    # Two values that nothing speaks for are a group or a feature, unless they are 0 and 1 or in
+    # one table alone.
+    alone = bool(elsewhere) and column.name not in elsewhere
+    return column.n_values == 2 and (alone or column.kind is Kind.NUMBER)
 
 
 def _name_score(role: str, name: str) -> float:
