@@ -14,7 +14,7 @@ import sqlalchemy
 from mdba_checks import CheckConfig, assess
 from mdba_checks.errors import InputError
 from mdba_checks.simulation import simulate
-from mdba_checks.tables import read_table
+from mdba_checks.tables import load, read_table
 
 WRONG = "hunter2"
 
@@ -73,6 +73,32 @@ def test_types_that_files_do_not_have_are_read_as_what_they_mean(tables):
     assert table["remote"].to_pylist() == [True, None]
     assert str(table["applied"][0].as_py())[:10] == "2026-01-31"
     assert table["years"].to_pylist() == [5, None]
+
+
+@pytest.mark.parametrize("kind", ["numeric(12, 4)", "double precision"])
+def test_numbers_are_the_same_in_every_type_and_after_an_update_that_changes_nothing(
+    tables, made, kind
+):
+    """PostgreSQL writes an updated row anew, at another place: the order of rows changes."""
+    assert made.labels[["certificates", "test_score"]].dtypes.tolist() == ["int64", "float64"]
+    names = ("typed_labels", "typed_gold")
+    engine = sqlalchemy.create_engine(tables)
+    with engine.begin() as connection:
+        run = connection.exec_driver_sql
+        for name, source in zip(names, ("labels", "gold"), strict=True):
+            run(f"drop table if exists {name}")
+            run(f"create table {name} as select * from {source}")  # noqa: S608  our own names
+            for column in ("certificates", "test_score"):
+                run(f"alter table {name} alter {column} type {kind}")
+        run("update typed_labels set label = label where mod(item, 3) = 0")
+    engine.dispose()
+    found = load(*(f"{tables}::{name}" for name in names), CheckConfig())
+    known = load(made.labels, made.gold, CheckConfig())
+    assert (found.labels_hash, found.gold_hash) == (known.labels_hash, known.gold_hash)
+    moved = pd.read_sql("select item from typed_labels", tables)["item"].tolist()
+    assert moved != made.labels["item"].tolist()
+    in_postgres = numbers(*(f"{tables}::{name}" for name in names))
+    pd.testing.assert_frame_equal(in_postgres, numbers(made.labels, made.gold), check_exact=True)
 
 
 def test_a_missing_table_is_answered_with_the_nearest_name(tables):
