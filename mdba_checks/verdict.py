@@ -205,7 +205,7 @@ def decide(
     ]
     if not levels:
         raise InputError(f"nothing was found out about each {about}: name its column")
-    removes = _removes(levels[0], whole) if levels[0].name == "labeler" else gaps.iloc[:0]
+    removes = _removes(levels, whole) if levels[0].name == "labeler" else gaps.iloc[:0]
     verdicts = [_verdict(level, whole, removes) for level in levels]
     if not np.isfinite(levels[0].rows["gap"]).any():
         verdicts.append("inconclusive")  # knowing nothing at all passes under no policy
@@ -254,8 +254,9 @@ def _on_failed_assumption(policy: Policy) -> Mode:
     return policy.mode if asked is None or asked == "pass" else asked
 
 
-def _removes(labelers: _Level, policy: Policy) -> pd.DataFrame:
+def _removes(levels: list[_Level], policy: Policy) -> pd.DataFrame:
     """Return the comparisons whose rows leave the data set."""
+    labelers, *larger = levels
     gone = [labelers.rows.iloc[:0]]
     if policy.mode == "quarantine":
         gone.append(labelers.found(BIASED))
@@ -263,7 +264,16 @@ def _removes(labelers: _Level, policy: Policy) -> pd.DataFrame:
         gone.append(labelers.found(INCONCLUSIVE, ASSUMPTION))
     if policy.on_inconclusive == "quarantine":
         gone.append(labelers.standing(*labelers.too_many(policy)))
+        # Where the others leave the whole open, tolerated ones are what can still be taken out.
+        if not any(map(len, gone)) and any(_stays_open(level, policy) for level in larger):
+            gone.append(labelers.found(INCONCLUSIVE, EVIDENCE))
     return pd.concat(gone).sort_index(kind="stable")
+
+
+def _stays_open(level: _Level, policy: Policy) -> bool:
+    """Return whether a cohort or the whole is undecided, or biased where rows may go for that."""
+    biased = policy.mode == "quarantine" and len(level.found(BIASED)) > 0
+    return biased or bool(level.too_many(policy))
 
 
 def _verdict(level: _Level, policy: Policy, removes: pd.DataFrame) -> Verdict:

@@ -232,6 +232,17 @@ class TestAllLabelsTogether:
     def test_undecided_are_never_few(self, whole, on_inconclusive, verdict):
         assert self.decided(whole, Policy(on_inconclusive=on_inconclusive)).verdict == verdict
 
+    @pytest.mark.parametrize("whole", [(BIASED,), (INCONCLUSIVE, EVIDENCE)])
+    def test_are_checked_again_without_those_whose_doubt_was_tolerated(self, whole):
+        """So a quarantine ends in rows that may be used, as long as somebody is left."""
+        gaps = pd.DataFrame([row("ann", INCONCLUSIVE, EVIDENCE), row("bob", FAIR)])
+        rows = pd.DataFrame([row("", *whole, column="cohort")])
+        labels = {"ann": 1, "bob": 1_000}
+        policy = Policy(mode="quarantine")
+        assert decide(gaps, policy, labels=labels).verdict == "pass"
+        decision = decide(gaps, policy, labels=labels, overall=rows)
+        assert (decision.verdict, decision.removes) == ("quarantine", (("ann", "women"),))
+
     def test_have_a_limit_of_their_own_in_the_reason(self):
         (first, _) = self.decided((BIASED,), Policy(max_gap_overall=0.02)).reasons
         assert first.startswith(
