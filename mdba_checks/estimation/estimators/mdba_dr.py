@@ -41,9 +41,9 @@ def estimate(evidence: Evidence) -> Rates:
         rate = np.clip(found / mass, 0.0, 1.0)
         influence, averaged = _influence(evidence, rate, open_share / mass)
         own_variance = _own_variance(evidence, rate, mass, unknown, evidence.g)
-        spread_of_g = _by_group((share * gold.g_spread)[None], gold.group, n_groups)
-        spread_of_f = _by_group(evidence.f_spread * share, gold.group, n_groups)
-        allowance = open_share * np.sqrt(spread_of_f * spread_of_g) / mass
+        error_of_g = _square_error(gold.g[None], gold.g_spread[None], share, gold.group, n_groups)
+        error_of_f = _square_error(evidence.f_gold, evidence.f_spread, share, gold.group, n_groups)
+        allowance = open_share * np.sqrt(error_of_f * error_of_g) / mass
     yes = evidence.cell_mean(evidence.decision.astype(float))
     impossible = ~(mass > 0)
     rate[impossible] = np.nan
@@ -201,6 +201,24 @@ def _clustered(evidence: Evidence, values: FloatArray) -> FloatArray:
     together = np.zeros(len(values))
     together[first] = np.add.reduceat(values, first)
     return together
+
+
+def _square_error(
+    chance: FloatArray, spread: FloatArray, share: FloatArray, group: IntArray, n_groups: int
+) -> FloatArray:
+    """Return the mean square error of a fitted chance of yes, (labelers, groups).
+
+    `spread` is the variance of `chance` over fits. Where yes is a matter of chance, given the
+    features, that is the error. Where it follows from them, the fitted chance turns a step into a
+    slope: where the step lies is known up to a normal error, and the square error is 1 + √2 times
+    the variance. All doubt, ``chance * (1 - chance)``, is then of that kind, so the part of the
+    doubt that the variance explains says which of the two it is.
+    """
+    variance = _by_group(spread * share, group, n_groups)
+    doubt = _by_group(chance * (1 - chance) * share, group, n_groups)
+    explained = np.minimum((1 + np.sqrt(2)) * variance / np.maximum(doubt, 1e-12), 1.0)
+    error: FloatArray = variance * (1 + np.sqrt(2) * explained)
+    return error
 
 
 def _by_group(values: FloatArray, group: np.ndarray, n_groups: int) -> FloatArray:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from mdba_checks.estimation.estimators import Direct, Evidence, estimator, for_metric
 from mdba_checks.estimation.estimators.evidence import GoldEvidence
@@ -268,6 +269,31 @@ def test_rates_stay_within_zero_and_one():
     for _ in range(50):
         rates = estimate(make_evidence(rng, n_rows=12, n_gold=8)).rate
         assert ((rates >= 0) & (rates <= 1) | np.isnan(rates)).all()
+
+
+def test_the_allowance_for_steps_is_what_both_models_miss_of_the_same_step():
+    """Yes follows from a score, known up to a normal error: both models turn steps into slopes.
+
+    f and g miss the same step alike, so the allowance is what the rate misses: the mean of
+    ``(f - Y') * (g - Y)``, over the share of yes. It is drawn here, beside the formula.
+    """
+    rng = np.random.default_rng(11)
+    n = 20_000
+    evidence = make_evidence(rng, n_labelers=1, n_groups=1, n_rows=n, n_gold=n)
+    score = rng.uniform(-8, 8, n)
+    step = score > 0
+    slope = norm.cdf(score + rng.normal(size=n))
+    again = norm.cdf(score + rng.normal(size=n))
+    spread = np.full(n, ((slope - again) ** 2).mean() / 2)
+    gold = replace(
+        evidence.gold, g=slope, g_spread=spread, correct=step.astype(int), weight=np.ones(n)
+    )
+    rates = estimate(
+        replace(evidence, gold=gold, g=slope, f=slope, f_gold=slope[None], f_spread=spread[None])
+    )
+    missed = ((slope - step) ** 2).mean() / step.mean()
+    assert rates.allowance[0, 0] == pytest.approx(missed, rel=0.1)
+    assert rates.model_variance[0, 0] == pytest.approx(missed**2, rel=0.2)
 
 
 def test_a_model_that_differs_between_folds_asks_for_an_allowance():
