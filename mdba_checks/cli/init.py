@@ -57,10 +57,12 @@ def init(
         typer.Option(
             "--with",
             metavar="NAME",
-            help="What to write beside mdba.yaml: prefect (a flow and its deployment), gx (a "
-            "suite), github (a workflow), or all of it; may be given several times.",
+            help="What to write beside mdba.yaml: prefect (the gate and training behind it, as "
+            "deployments, with automations), gx (a suite), github (a workflow), or all of it; may "
+            "be given several times.",
         ),
     ] = None,
+    prefect: Annotated[bool, flag("--prefect", "The same as --with prefect.")] = False,
     yes: Annotated[
         bool, flag("--yes", "Ask nothing and take what is suggested.", short=("-y",))
     ] = False,
@@ -77,7 +79,7 @@ def init(
     from mdba_checks.cli.terminal import screen
     from mdba_checks.config import CheckConfig
 
-    wanted = files_for(more or ())
+    wanted = files_for([*(more or ()), *(["prefect"] if prefect else [])])
     asking = not yes and sys.stdin.isatty()
     questions = Questions(asking=asking)
     labels = labels or questions.text("The labels", "labels.csv")

@@ -18,12 +18,14 @@ from mdba_checks.prefect.outputs import (
 )
 from mdba_checks.prefect.publish import Outcome, announce, publish_verdict
 from mdba_checks.prefect.rules import RulesBrokenError, validate_rules
+from mdba_checks.prefect.settings import LabelBiasSettings, settings_of
 from mdba_checks.prefect.training import evaluate_model, gated_training, train_model
 
 __all__ = [
     "OUTCOMES",
     "STOPPED_STATES",
     "Approval",
+    "LabelBiasSettings",
     "Outcome",
     "RulesBrokenError",
     "announce",
@@ -42,6 +44,7 @@ __all__ = [
     "publish_verdict",
     "read_config",
     "run_in_shell",
+    "settings_of",
     "train_model",
     "validate_rules",
     "verify_released",

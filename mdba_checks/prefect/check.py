@@ -52,7 +52,7 @@ _WITHOUT_EFFECT = {"policy", "jobs", "engine", "cluster"}
     retry_delay_seconds=[5, 30],
     retry_condition_fn=passing_trouble,
 )
-def fingerprint(labels: str, gold: str, config: JSON | None = None) -> JSON:
+def fingerprint(labels: str | Path, gold: str | Path, config: JSON | None = None) -> JSON:
     """Return the content hashes of both tables: ``{"labels": …, "gold": …}``.
 
     The hash is of what a table holds, whatever its format and the order of its columns.
@@ -104,13 +104,13 @@ def _cache_key(context: Any, parameters: Mapping[str, Any]) -> str:  # noqa: ARG
     retry_delay_seconds=[5, 30],
     retry_condition_fn=passing_trouble,
 )
-def assess_labels(labels: str, gold: str, config: JSON, prints: JSON) -> JSON:
+def assess_labels(labels: str | Path, gold: str | Path, config: JSON, prints: JSON) -> JSON:
     """Estimate the gaps of all labelers, or take them from an earlier run on the same content.
 
     Parameters
     ----------
     labels, gold
-        A path or ``URL::table``.
+        A path, also in object storage, or ``URL::table``.
     config
         The settings, as parsed YAML.
     prints

@@ -7,13 +7,14 @@ run releases data: blocking with a completed state would let everything behind i
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
-from mdba_checks.config import CheckConfig, EngineName
+from mdba_checks.config import EngineName
 from mdba_checks.errors import InputError
 from mdba_checks.prefect.approval import ask_person, duration
 from mdba_checks.prefect.check import assess_labels, decide, fingerprint
@@ -24,7 +25,8 @@ from mdba_checks.prefect.outputs import (
     write_outputs,
 )
 from mdba_checks.prefect.publish import Outcome, announce, publish_verdict
-from mdba_checks.prefect.support import digest, read_config
+from mdba_checks.prefect.settings import Config, settings_of
+from mdba_checks.prefect.support import digest
 from mdba_checks.report import in_a_row, question
 from mdba_checks.tables import source_name
 
@@ -40,26 +42,28 @@ STOPPED_STATES = ("blocked", "undecided")
 
 @flow(name="label-bias-gate", persist_result=True, result_serializer="json")
 def label_bias_gate(
-    labels: str,
-    gold: str,
-    config: str | dict[str, Any] | CheckConfig = "mdba.yaml",
-    output: str | None = None,
+    labels: str | Path,
+    gold: str | Path,
+    config: Config = "mdba.yaml",
+    output: str | Path | None = None,
     force: bool = False,
     engine: EngineName | None = None,
     cluster: str | None = None,
-    findings: str | None = None,
+    findings: str | Path | None = None,
 ) -> State[dict[str, Any]]:
     """Check labels and release them, whole or in part, or block them.
 
     Parameters
     ----------
     labels
-        The labels: a path (.csv, .csv.gz, .parquet, a folder of Parquet parts) or URL::table. Keep
-        passwords out of it: parameters are shown to everybody who can see the run.
+        The labels: a path (.csv, .csv.gz, .parquet, a folder of Parquet parts), the same in object
+        storage (s3://…, gs://…), or URL::table. Keep passwords out of it: parameters are shown to
+        everybody who can see the run.
     gold
         The gold table, in the same forms.
     config
-        The settings: a YAML file, or what such a file holds.
+        The settings: a YAML file, what such a file holds, ``variable:NAME`` or ``block:NAME``; see
+        `settings_of`.
     output
         Where released labels go (.csv, .csv.gz or .parquet), with a sidecar beside them.
     force
@@ -73,7 +77,9 @@ def label_bias_gate(
         Where the findings go as CSV, a row per comparison, whatever the verdict is; an older file
         is replaced.
     """
-    settings = read_config(config)
+    labels, gold = str(labels), str(gold)
+    output, findings = (None if each is None else str(each) for each in (output, findings))
+    settings = settings_of(config)
     given = {"engine": engine, "cluster": cluster}
     settings = settings.updated({key: value for key, value in given.items() if value is not None})
     values, policy = settings.model_dump(mode="json"), settings.policy.model_dump(mode="json")

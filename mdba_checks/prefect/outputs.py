@@ -77,11 +77,11 @@ def write_findings(record: JSON, path: str) -> str:
 
 @task(name="write outputs", cache_policy=NO_CACHE)
 def write_outputs(
-    labels: str,
-    gold: str,
+    labels: str | Path,
+    gold: str | Path,
     kept: JSON,
     policy: JSON | None,
-    output: str | None,
+    output: str | Path | None,
     *,
     approval: JSON | None = None,
     force: bool = False,
@@ -113,6 +113,7 @@ def write_outputs(
         ``verdict`` and ``reasons`` that hold in the end; ``files``: ``released``, ``sidecar`` and,
         where the policy can take rows out, ``removed``, as paths.
     """
+    labels, gold = str(labels), str(gold)
     assessment, decision = judged(kept, policy)
     stays = approval is not None or not decision.stops
     if (output is not None and stays) or decision.verdict == "quarantine":
@@ -183,7 +184,7 @@ def _whole(assessment: Assessment, kept: JSON, labels: str, gold: str) -> Assess
     return replace(whole, pseudonyms={name: pseudonym(name, key) for name in names})
 
 
-def _is_written(output: str, record: Mapping[str, Any]) -> bool:
+def _is_written(output: str | Path, record: Mapping[str, Any]) -> bool:
     """Return whether the output is there and describes this very check."""
     if not Path(output).is_file():
         return False

@@ -21,12 +21,12 @@ from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
-from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
 from mdba_checks.findings import BIASED, INCONCLUSIVE, ModelGap, model_gaps
 from mdba_checks.outputs import Released, read_released, whole_file
 from mdba_checks.prefect.gate import label_bias_gate
 from mdba_checks.prefect.outputs import verify_released
+from mdba_checks.prefect.settings import Config
 from mdba_checks.prefect.support import log
 from mdba_checks.report import artifact_key, model_sentence, training_page
 from mdba_checks.tables import Data, load
@@ -38,14 +38,14 @@ CORRECTED = "mdba_p_positive"
 
 @flow(name="gated-training", persist_result=True, result_serializer="json")
 def gated_training(
-    labels: str | None = None,
-    gold: str = "gold.csv",
-    config: str | dict[str, Any] | CheckConfig = "mdba.yaml",
-    output: str | None = None,
+    labels: str | Path | None = None,
+    gold: str | Path = "gold.csv",
+    config: Config = "mdba.yaml",
+    output: str | Path | None = None,
     force: bool = False,
-    released: str | None = None,
+    released: str | Path | None = None,
     target: Target = "raw",
-    model: str | None = None,
+    model: str | Path | None = None,
     fail_on: FailOn = "nothing",
 ) -> State[dict[str, Any]]:
     """Train a model on labels that the gate lets through, and on no others.
@@ -57,7 +57,8 @@ def gated_training(
     gold
         The gold table. It is what the gate holds labels against, and what the model is judged on.
     config
-        The settings of the check: a YAML file, or what such a file holds.
+        The settings of the check: a YAML file, what such a file holds, ``variable:NAME`` or
+        ``block:NAME``; see `settings_of`.
     output
         Where released labels go (.csv, .csv.gz or .parquet); training reads them from there.
     force
@@ -75,6 +76,7 @@ def gated_training(
         same); where it is beyond `max_gap`; or where that is undecided as well. The run is then
         named ModelBiased or ModelUndecided.
     """
+    gold = str(gold)
     if released is None:
         if labels is None or output is None:
             raise InputError("give labels and output, or what was released already")
@@ -86,8 +88,9 @@ def gated_training(
             return Failed(name=state.name, message=f"the gate: {state.name}. {state.message}")
         result: Any = state.result()  # the flow returns a state, and Prefect what is in it
         released = str(result["released"])
+    released = str(released)
     verified = verify_released(released)
-    file = model or f"{released}.model.ubj"
+    file = str(model) if model else f"{released}.model.ubj"
     train_model(released, gold, target, file, force=force)
     found = evaluate_model(released, gold, file)
     page = training_page(

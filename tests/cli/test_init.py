@@ -94,15 +94,36 @@ def test_the_suite_checks_the_same_columns(hiring, mdba):
     assert "L1" in run.out
 
 
-def test_the_flow_is_the_flow_of_this_repository():
-    template = ROOT / "mdba_checks/cli/setup/templates/label_bias_gate.py.txt"
-    flow = ROOT / "flows/label_bias_gate.py"
-    assert template.read_text() == flow.read_text(), f"cp {flow} {template}"
+@pytest.mark.parametrize(
+    ("name", "flow"),
+    [
+        ("label_bias_gate.py.txt", "label_bias_gate.py"),
+        ("gated_training.py.txt", "gated_training.py"),
+        ("blocked.yaml", "automations/blocked.yaml"),
+        ("stuck.yaml", "automations/stuck.yaml"),
+    ],
+)
+def test_flows_and_automations_are_those_of_this_repository(name, flow):
+    template, original = ROOT / "mdba_checks/cli/setup/templates" / name, ROOT / "flows" / flow
+    assert template.read_text() == original.read_text(), f"cp {original} {template}"
+
+
+def test_with_prefect_training_is_deployed_behind_the_gate(hiring, mdba):
+    run = mdba("init", "--prefect")
+    assert run.code == 0, run.err
+    mine = yaml.safe_load(Path("prefect.yaml").read_text())["deployments"]
+    ours = yaml.safe_load((ROOT / "prefect.yaml").read_text())["deployments"]
+    assert [each["entrypoint"] for each in mine] == [each["entrypoint"] for each in ours]
+    assert mine[1]["triggers"] == ours[1]["triggers"]
+    assert mine[1]["parameters"]["gold"] == "gold.csv"
+    for each in mine:
+        assert Path(each["entrypoint"].partition(":")[0]).exists()
+    assert "flows/automations/blocked.yaml" in run.out
 
 
 def test_the_deployment_names_the_flow_and_the_tables(hiring, mdba):
     mdba("init", "--quiet", "--with", "all")
-    (deployment,) = yaml.safe_load(Path("prefect.yaml").read_text())["deployments"]
+    deployment, _ = yaml.safe_load(Path("prefect.yaml").read_text())["deployments"]
     file, _, name = deployment["entrypoint"].partition(":")
     assert re.search(rf"import .*\b{name}\b", Path(file).read_text())
     named = deployment["parameters"]

@@ -19,11 +19,13 @@ import pytest
 import yaml
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import DeploymentFilter, FlowRunFilter
+from prefect.events.schemas.automations import AutomationCore
 from prefect.flow_runs import resume_flow_run
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Scheduled
 
 from mdba_checks.outputs import verify
+from mdba_checks.prefect import announce
 from tests.prefect.api import ROOT, artifacts, config, find_events, make_tables, until
 
 pytestmark = pytest.mark.slow
@@ -181,6 +183,28 @@ def test_the_event_of_a_passed_gate_starts_training_on_what_it_released(project)
         assert client.read_flow_run(run_id).run_count == 2
     assert gate_events(run_id) == ["mdba.gate.passed"]
     assert len(training_runs()) == 1
+
+
+def test_the_automations_are_taken_and_a_blocked_gate_sets_one_off(project):
+    made = {}
+    for name in ("blocked", "stuck"):
+        values = yaml.safe_load((project.folder / f"flows/automations/{name}.yaml").read_text())
+        assert [action["type"] for action in values["actions"]] == ["send-notification"]
+        # Without a notification block on this server, what it does is left out.
+        automation = AutomationCore.model_validate({**values, "actions": [{"type": "do-nothing"}]})
+        with get_client(sync_client=True) as client:
+            made[name] = client.request(
+                "POST", "/automations/", json=automation.model_dump(mode="json")
+            ).json()["id"]
+    announce.fn("passed", "0" * 32)
+    announce.fn("blocked", "1" * 32, {"outcome": "blocked", "message": "1 labeler is biased"})
+    wanted = {"event": {"name": ["prefect.automation.triggered"]}}
+    until(lambda: find_events({**wanted, "resource": {"id": [_resource(made["blocked"])]}}))
+    assert len(find_events(wanted)) == 1
+
+
+def _resource(automation: str) -> str:
+    return f"prefect.automation.{automation}"
 
 
 def test_a_suspended_run_goes_on_when_a_person_releases_the_data_it_saw(project):

@@ -20,13 +20,18 @@ SETTINGS = "mdba.yaml"
 PROJECT_FILES = {
     SETTINGS: "mdba.yaml",
     "flows/label_bias_gate.py": "label_bias_gate.py.txt",
+    "flows/gated_training.py": "gated_training.py.txt",
+    "flows/automations/blocked.yaml": "blocked.yaml",
+    "flows/automations/stuck.yaml": "stuck.yaml",
     "prefect.yaml": "prefect.yaml",
     "expectations/label_bias.json": "label_bias.json",
     ".github/workflows/mdba.yml": "workflow.yaml",
 }
 # What may be asked for beside the settings.
 _MORE = {
-    "prefect": ("flows/label_bias_gate.py", "prefect.yaml"),
+    "prefect": tuple(
+        name for name in PROJECT_FILES if name.startswith("flows/") or name == "prefect.yaml"
+    ),
     "gx": ("expectations/label_bias.json",),
     "github": (".github/workflows/mdba.yml",),
 }
