@@ -38,6 +38,7 @@ from mdba_checks.tables.sources import LargeParquet, Source, open_table, read_ta
 from mdba_checks.tables.text import as_names, unify
 from mdba_checks.tables.text_models import TextModel, open_text_model
 
+MOST_COHORTS = 500
 NO_COHORT = "(no cohort)"  # of rows whose cohort is missing
 
 
@@ -178,7 +179,7 @@ class OpenedTables:
             tables, items, [*question.columns, *feature_names], roles, hide=config.pseudonymize
         )
         families = cluster_columns(tables, roles)
-        cohort, cohorts = cohorts_of(tables[0], columns.cohort)
+        cohort, cohorts = cohorts_of(tables[0], columns.cohort, messages)
         if not self._left:
             tables.clear()  # all that is needed is in arrays now, and the tables are large
             pa.default_memory_pool().release_unused()
@@ -291,15 +292,34 @@ def _names(table: Table, name: str) -> pa.DictionaryArray:
     return as_names(table.column(name))
 
 
-def cohorts_of(labels: Table, name: str | None) -> tuple[IntArray, tuple[str, ...]]:
+def cohorts_of(
+    labels: Table, name: str | None, messages: list[str]
+) -> tuple[IntArray, tuple[str, ...]]:
     """Return the cohorts of the rows and their names; rows without one are a cohort too."""
     if name is None:
         return np.zeros(labels.num_rows, dtype=np.int32), ()
     names, (codes,) = unify(_names(labels, name))
     cohorts = tuple(names.to_pylist())
-    if (codes < 0).any():
-        cohorts += (NO_COHORT,)
-    return np.where(codes < 0, len(cohorts) - 1, codes).astype(np.int32), cohorts
+    if len(cohorts) > MOST_COHORTS:
+        raise InputError(
+            f"cohort column {name!r} has {len(cohorts):,} different values, and {MOST_COHORTS} at "
+            "most are compared: name a column such as vendor, team or region"
+        )
+    missing = codes < 0
+    if missing.any():
+        if NO_COHORT not in cohorts:
+            cohorts += (NO_COHORT,)
+        messages.append(
+            f"{int(missing.sum()):,} of {len(codes):,} labels have no value in cohort column "
+            f"{name!r}: together they are the cohort {NO_COHORT!r}"
+        )
+        codes = np.where(missing, cohorts.index(NO_COHORT), codes)
+    if len(cohorts) == 1:
+        messages.append(
+            f"all labels are of one cohort, {cohorts[0]!r}: there is nothing to compare it with, "
+            "and its row is that of all labels together"
+        )
+    return codes.astype(np.int32), cohorts
 
 
 def cluster_columns(tables: list[Table], roles: Roles) -> list[pa.ChunkedArray | None]:

@@ -122,7 +122,30 @@ def test_a_single_cohort_is_the_whole(made, found):
     one = assess(made.labels.assign(vendor="only"), made.gold, config)
     numbers = ["gap", "ci_low", "ci_high"]
     np.testing.assert_allclose(one.cohorts[numbers], one.overall[numbers])
+    assert any("all labels are of one cohort, 'only'" in each for each in one.messages)
     pd.testing.assert_frame_equal(one.overall[numbers], found.overall[numbers])
+
+
+@pytest.mark.parametrize("names", [(None, "b"), (None, "(no cohort)"), (None, None)])
+def test_labels_without_a_cohort_are_one(made, names):
+    """Whatever the others are called, and if there are no others."""
+    labels = made.labels[made.labels["labeler"].isin(made.truth["labeler"][:10])]
+    vendor = np.array(names, dtype=object)[np.arange(len(labels)) % 2]
+    config = CONFIG.updated({"columns.cohort": "vendor", "jobs": 1})
+    found = assess(labels.assign(vendor=vendor), made.gold, config)
+    rows = found.cohorts.set_index("cohort")["n_labels"]
+    assert rows.sum() == len(labels)
+    assert rows.index.is_unique
+    assert "(no cohort)" in rows.index
+    missing = sum(name is None for name in vendor)
+    text = f"{missing:,} of {len(labels):,} labels have no value in cohort column 'vendor'"
+    assert any(text in each for each in found.messages)
+
+
+def test_a_cohort_for_every_label_is_refused_in_one_line(made):
+    labels = made.labels.assign(vendor=[f"v{n}" for n in range(len(made.labels))])
+    with pytest.raises(InputError, match="cohort column 'vendor' has 9,000 different values"):
+        assess(labels, made.gold, CheckConfig(columns=Columns(cohort="vendor")))
 
 
 def test_a_missing_cohort_column_is_named(made):

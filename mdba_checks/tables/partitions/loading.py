@@ -244,7 +244,7 @@ class _Loader:
             messages += name_warnings(column, who, hide=config.pseudonymize)
         items = item_codes(tables, roles, messages)
         messages += self.plan.messages
-        cohort, cohorts = cohorts_of(tables[0], columns.cohort)
+        cohort, cohorts = cohorts_of(tables[0], columns.cohort, messages)
         clusters = cluster_columns(tables, roles)
 
         read = self.plan.read(gold_features)
