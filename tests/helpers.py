@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from scipy.special import expit
 
-from mdba_checks import Assessment, Decision
+from mdba_checks import Assessment, CheckConfig, Decision
+from mdba_checks.errors import InputError
 from mdba_checks.estimation import Evidence, GoldEvidence, Rates, Rows
 from mdba_checks.outputs import Published, Quarantine, Release, write_release
 
@@ -205,3 +209,19 @@ def write_quarantined(
 ) -> Published:
     """Write the rows that stay, and those that go."""
     return write_release(labels, Release(decision, assessment, parts), output, **options)
+
+
+def settings_from(path: Path, text: str | bytes) -> CheckConfig:
+    """Write some YAML and read it as settings."""
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return CheckConfig.from_yaml(path)
+
+
+def refusal(call: Callable[..., object], *args: object, **kwargs: object) -> str:
+    """Return the text of the `InputError` that the call ends in, which must be one line."""
+    with pytest.raises(InputError) as caught:
+        call(*args, **kwargs)
+    text = str(caught.value)
+    assert text
+    assert "\n" not in text
+    return text

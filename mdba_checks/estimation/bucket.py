@@ -88,16 +88,16 @@ class Bucket:
     def part(self, rows: IntArray) -> Bucket:
         """Return the rows of some of the labelers."""
         return Bucket(
-            self.labeler[rows],
-            self.group[rows],
-            self.decision[rows],
-            self.item[rows],
-            self.cohort[rows],
-            self.fold[rows],
-            self.linear.take(rows),
-            self.trees.take(rows),
-            self.known.take(rows) if self.known else None,
-            {name: right[rows] for name, right in self.inferred.items()},
+            labeler=self.labeler[rows],
+            group=self.group[rows],
+            decision=self.decision[rows],
+            item=self.item[rows],
+            cohort=self.cohort[rows],
+            fold=self.fold[rows],
+            linear=self.linear.take(rows),
+            trees=self.trees.take(rows),
+            known=self.known.take(rows) if self.known else None,
+            inferred={name: right[rows] for name, right in self.inferred.items()},
         )
 
     def rows(self) -> Rows:

@@ -138,16 +138,17 @@ def account_for_hidden(
         model_shift=np.stack([each.shift for each in found], axis=1),
         path=replace(path, rate=np.clip(path.rate + offset[..., None], 0.0, 1.0)),
     )
+    none = np.zeros(n_groups)
+    left_open, left_open_error = _left_open(gold, n_groups)
     hidden = Hidden(
-        tuple(each.source for each in found),
-        np.array([each.theta for each in found]),
-        np.array([each.error for each in found]),
-        parts.n_direct.sum(axis=0),
-        np.zeros(n_groups) if agreement is None else agreement.n_pairs,
-        np.full(n_groups, np.nan)
-        if agreement is None
-        else agreement.covariance / agreement.variance,
-        *_left_open(gold, n_groups),
+        source=tuple(each.source for each in found),
+        theta=np.array([each.theta for each in found]),
+        error=np.array([each.error for each in found]),
+        n_direct=parts.n_direct.sum(axis=0),
+        n_pairs=agreement.n_pairs if agreement else none,
+        agreement=agreement.covariance / agreement.variance if agreement else none + np.nan,
+        left_open=left_open,
+        left_open_error=left_open_error,
     )
     return corrected, hidden
 

@@ -348,7 +348,13 @@ class _Run:
         )
         return Shared(
             pooled.fold,
-            Models(pooled.pool, gold_fold, correctness, unseen, pooled.average),
+            Models(
+                pool=pooled.pool,
+                gold_fold=gold_fold,
+                correctness=correctness,
+                gold_scores=unseen,
+                average=pooled.average,
+            ),
             pooled.known,
         )
 

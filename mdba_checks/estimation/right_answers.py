@@ -19,6 +19,7 @@ from scipy.special import expit
 
 from mdba_checks.estimation.labelers import (
     Fitted,
+    Sample,
     XGBoostLearner,
     assign_folds,
     fit_rules,
@@ -170,17 +171,14 @@ class _Fits:
         centre = np.zeros((1, self.n_groups, columns.shape[1] + 1, len(sees)))
         share = (weight @ correct + 0.5) / (weight.sum() + 1)
         centre[:, :, 0] = np.log(share / (1 - share))  # without evidence: everybody at the mean
-        fitted = fit_rules(
+        sample = Sample(
             batch.gather(standard),
             correct[batch.index].astype(float),
             batch.weight * weight[batch.index],
             sees,
-            without_lapses(centre),
-            towards=centre,
-            ridge=ridge,
-            rounds=8,
-            steps=2,
-        ).coef[0]
+        )
+        start = without_lapses(centre)
+        fitted = fit_rules(sample, start, towards=centre, ridge=ridge, rounds=8, steps=2).coef[0]
         without = [_apply(fitted[..., part], standard, group) for part in range(N_GOLD_FOLDS)]
         return Logistic(fitted[..., -1], centre_of_columns, scale), np.stack(without)
 

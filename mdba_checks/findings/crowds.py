@@ -102,8 +102,7 @@ def find_crowds(
         fit_crowd(
             rows,
             items,
-            each.group,
-            each.reference,
+            (each.group, each.reference),
             n_labelers=len(data.labelers),
             n_groups=len(data.groups),
             order=np.argsort(data.labeler_mark, kind="stable"),

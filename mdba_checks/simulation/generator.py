@@ -153,17 +153,8 @@ def simulate(
     1      L2  women  0.9           0.95
     """
     _require(family in get_args(Family), "family", family, did_you_mean(family, get_args(Family)))
-    _require(n_labelers >= 1, "n_labelers", n_labelers, " At least one is needed.")
-    _require(0 < prevalence < 1, "prevalence", prevalence, " Give a share between 0 and 1.")
-    _require(gold_per_group >= 1, "gold_per_group", gold_per_group, " At least 1 is needed.")
-    _require(0 <= tpr_reference <= 1, "tpr_reference", tpr_reference, " Give a rate in [0, 1].")
-    _require(
-        items_per_labeler is None or items_per_labeler >= 1,
-        "items_per_labeler",
-        items_per_labeler,
-        " Give at least 1, or leave it out.",
-    )
-    _require(1 <= overlap <= n_labelers, "overlap", overlap, f" Give 1 to n_labelers={n_labelers}.")
+    _check_shares(prevalence, tpr_reference)
+    _check_counts(n_labelers, gold_per_group, items_per_labeler, overlap)
     targets = _targets(family, tprs, n_labelers)
     rng = np.random.default_rng([seed, 1])
     covariates = _items_to_use(covariates, n_items, seed, rng)
@@ -206,6 +197,25 @@ def simulate(
     gold_table = known.iloc[aside].reset_index(drop=True).assign(gold=gold[aside].astype(int))
     truth = _truth(items, deal, decision, people, names, covariates.reference)
     return Simulation(labels=labels, gold=gold_table, truth=truth, answers=answers)
+
+
+def _check_shares(prevalence: float, tpr_reference: float) -> None:
+    _require(0 < prevalence < 1, "prevalence", prevalence, " Give a share between 0 and 1.")
+    _require(0 <= tpr_reference <= 1, "tpr_reference", tpr_reference, " Give a rate in [0, 1].")
+
+
+def _check_counts(
+    n_labelers: int, gold_per_group: int, items_per_labeler: int | None, overlap: int
+) -> None:
+    _require(n_labelers >= 1, "n_labelers", n_labelers, " At least one is needed.")
+    _require(gold_per_group >= 1, "gold_per_group", gold_per_group, " At least 1 is needed.")
+    _require(
+        items_per_labeler is None or items_per_labeler >= 1,
+        "items_per_labeler",
+        items_per_labeler,
+        " Give at least 1, or leave it out.",
+    )
+    _require(1 <= overlap <= n_labelers, "overlap", overlap, f" Give 1 to n_labelers={n_labelers}.")
 
 
 def _require(fine: bool, name: str, value: object, way_out: str) -> None:

@@ -19,21 +19,26 @@ from mdba_checks.tables.text import as_names, unify
 
 def assign_clusters(
     columns: Sequence[pa.ChunkedArray | None],
-    items: Sequence[IntArray],
-    name: str,
+    items: list[IntArray],
+    name: str | None,
     *,
+    orders: Sequence[IntArray],
     hide: bool,
 ) -> tuple[list[IntArray], list[str]]:
     """Return the cluster of every row of labels and gold, and messages.
+
+    Without a cluster column every item is a cluster of its own.
 
     Parameters
     ----------
     columns
         The cluster columns of labels and gold; None where a table has none.
     items
-        The items of the same rows, numbered: items in both tables have one number.
+        The items of the rows in `orders`, numbered: items in both tables have one number.
     name
-        What the column is called.
+        What the column is called; None where there is none.
+    orders
+        In which order rows are wanted.
     hide
         Whether values may not be shown in errors.
 
@@ -41,9 +46,16 @@ def assign_clusters(
     --------
     >>> family = pa.chunked_array([pa.array(["a", "a", None])])
     >>> items = [np.array([0, 1, 2]), np.array([1, 3, 4])]
-    >>> assign_clusters([None, family], items, "family", hide=False)[0]
+    >>> orders = [np.arange(3), np.arange(3)]
+    >>> assign_clusters([None, family], items, "family", orders=orders, hide=False)[0]
     [array([1, 0, 3]), array([0, 0, 5])]
     """
+    if name is None:
+        return items, []
+    columns = [
+        None if column is None else column.take(pa.array(order))
+        for column, order in zip(columns, orders, strict=True)
+    ]
     known = [column for column in columns if column is not None]
     names, codes = unify(*(as_names(column) for column in known))
     own: list[IntArray] = []

@@ -196,15 +196,10 @@ class OpenedTables:
         encoded = encode(chosen.features, (group[0], group[1]), orders, self._keep)
         messages += encoded.messages
         item = numbered(items, orders)
-        cluster = item
-        if columns.cluster is not None:
-            ordered = [
-                None if column is None else column.take(pa.array(order))
-                for column, order in zip(families, orders, strict=True)
-            ]
-            hide = config.pseudonymize
-            cluster, about = assign_clusters(ordered, item, columns.cluster, hide=hide)
-            messages += about
+        cluster, about = assign_clusters(
+            families, item, columns.cluster, orders=orders, hide=config.pseudonymize
+        )
+        messages += about
         return Data(
             labels=LabelRows(
                 labeler=labeler[orders[0]].astype(np.int32),

@@ -39,7 +39,7 @@ def crowd(seed, *, biased):
         gold_score[None, :, None],
         expit(gold_score),
     )
-    found = fit_crowd(labels, gold, 0, 1, n_labelers=PEOPLE, n_groups=2).gaps
+    found = fit_crowd(labels, gold, (0, 1), n_labelers=PEOPLE, n_groups=2).gaps
     return spread(found, LIMIT), gap.std(), (np.abs(gap) > LIMIT).mean()
 
 

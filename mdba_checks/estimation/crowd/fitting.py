@@ -80,8 +80,7 @@ class Crowd:
 def fit_crowd(
     labels: CrowdLabels,
     gold: CrowdGold,
-    group: int,
-    reference: int | None,
+    contrast: tuple[int, int | None],
     *,
     n_labelers: int,
     n_groups: int,
@@ -95,7 +94,7 @@ def fit_crowd(
     ----------
     labels, gold
         All label rows and all gold items; those of groups outside the contrast are left out.
-    group, reference
+    contrast
         The codes of the group and its reference; without one all other groups are one side.
     n_labelers, n_groups
         How many codes there are.
@@ -128,11 +127,10 @@ def fit_crowd(
     ...     gold_scores,
     ...     gold_g,
     ... )
-    >>> crowd = fit_crowd(labels, gold, 0, 1, n_labelers=20, n_groups=2)
+    >>> crowd = fit_crowd(labels, gold, (0, 1), n_labelers=20, n_groups=2)
     >>> crowd.gaps.estimate[[0, 19]].round(1) + 0
     array([ 0. , -0.6])
     """
-    contrast = group, reference
     used, side = _sides(labels.group, contrast)
     rows = Rows(
         labeler=labels.labeler[used].astype(np.int64),

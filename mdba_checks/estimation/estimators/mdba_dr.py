@@ -56,11 +56,11 @@ def estimate(evidence: Evidence) -> Rates:
         # How much the errors of f and g have in common is not known: at worst, everything.
         model_variance=allowance**2,
         parts=Parts(
-            found,
-            mass,
-            yes,
-            open_share,
-            *_direct_sums(evidence),
+            numerator=found,
+            denominator=mass,
+            yes=yes,
+            open_share=open_share,
+            **_direct_sums(evidence),
         ),
         averaged=averaged,
     )
@@ -133,12 +133,12 @@ def _right_given_decision(evidence: Evidence, slope: FloatArray) -> FloatArray:
     return told
 
 
-def _direct_sums(evidence: Evidence) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return the last four arrays of `Parts`."""
+def _direct_sums(evidence: Evidence) -> dict[str, FloatArray]:
+    """Return what `Parts` says about decisions on gold items."""
     shape = evidence.n_labelers, evidence.n_groups
     if evidence.direct is None:
-        none = np.zeros(shape)
-        return none, none, none, none
+        names = ("n_direct", "direct_cross", "direct_square", "direct_rest")
+        return dict.fromkeys(names, np.zeros(shape))
     row, item = evidence.direct.row, evidence.direct.gold
     weight = evidence.gold.weight[item] / evidence.gold.weight.mean()
     decided = evidence.decision[row] - evidence.f[row]
@@ -149,7 +149,12 @@ def _direct_sums(evidence: Evidence) -> tuple[FloatArray, FloatArray, FloatArray
         counted = np.bincount(cell, weight * values, minlength=shape[0] * shape[1])
         return counted.astype(float).reshape(shape)
 
-    return total(np.ones(len(row))), total(decided * right), total(right**2), total(decided**2)
+    return {
+        "n_direct": total(np.ones(len(row))),
+        "direct_cross": total(decided * right),
+        "direct_square": total(right**2),
+        "direct_rest": total(decided**2),
+    }
 
 
 def _right(evidence: Evidence) -> tuple[FloatArray, FloatArray]:

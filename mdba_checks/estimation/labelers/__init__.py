@@ -8,7 +8,7 @@ from mdba_checks.estimation.labelers.average import (
 )
 from mdba_checks.estimation.labelers.batches import one_batch
 from mdba_checks.estimation.labelers.folds import N_FOLDS, assign_folds, scramble
-from mdba_checks.estimation.labelers.lapse import fit_rules, without_lapses
+from mdba_checks.estimation.labelers.lapse import Sample, fit_rules, without_lapses
 from mdba_checks.estimation.labelers.learners import (
     ClassifierLearner,
     Fitted,
@@ -39,6 +39,7 @@ __all__ = [
     "MapFolds",
     "Pool",
     "Rows",
+    "Sample",
     "XGBoostLearner",
     "assign_folds",
     "fit_average",

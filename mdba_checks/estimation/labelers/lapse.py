@@ -58,11 +58,28 @@ def lapsed_logit(score: FloatArray, miss: FloatArray, slip: FloatArray) -> Float
     return logit
 
 
+@dataclass(frozen=True)
+class Sample:
+    """Decisions to learn rules from.
+
+    Attributes
+    ----------
+    design
+        Shape (labelers, groups, parts, places, columns); the first column is the intercept.
+    decision, weight
+        Shape (labelers, groups, parts, places); weight zero marks padding.
+    sees
+        Shape (variants, parts): 1.0 where a variant may learn from a part.
+    """
+
+    design: FloatArray
+    decision: FloatArray
+    weight: FloatArray
+    sees: FloatArray
+
+
 def fit_rules(
-    design: FloatArray,
-    decision: FloatArray,
-    weight: FloatArray,
-    sees: FloatArray,
+    sample: Sample,
     start: Rules,
     *,
     towards: FloatArray,
@@ -75,12 +92,8 @@ def fit_rules(
 
     Parameters
     ----------
-    design
-        Shape (labelers, groups, parts, places, columns); the first column is the intercept.
-    decision, weight
-        Shape (labelers, groups, parts, places); weight zero marks padding.
-    sees
-        Shape (variants, parts): 1.0 where a variant may learn from a part.
+    sample
+        What to learn from.
     start
         Where to begin.
     towards, ridge
@@ -91,10 +104,11 @@ def fit_rules(
     learn_lapses
         Whether `miss` and `slip` are estimated or stay as in `start`.
     """
+    design, sees = sample.design, sample.sees
     prior = ridge * _group_precision(design.shape[1])
     # Places come last: then the inner loops are long, and what a variant has of its own is constant
     # in them.
-    decision, weight = decision[..., None, :], weight[..., None, :]
+    decision, weight = sample.decision[..., None, :], sample.weight[..., None, :]
     seen = weight * sees.T[..., None]  # (labelers, groups, parts, variants, places)
     coef, miss, slip = start.coef, start.miss, start.slip
     at = _Score.of(start.score(design))

@@ -13,7 +13,13 @@ import numpy as np
 
 from mdba_checks.estimation.labelers.batches import make_batches, one_batch
 from mdba_checks.estimation.labelers.folds import N_FOLDS
-from mdba_checks.estimation.labelers.lapse import Rules, fit_rules, lapsed_logit, without_lapses
+from mdba_checks.estimation.labelers.lapse import (
+    Rules,
+    Sample,
+    fit_rules,
+    lapsed_logit,
+    without_lapses,
+)
 from mdba_checks.estimation.labelers.rows import Rows
 from mdba_checks.tables import FloatArray, IntArray
 
@@ -30,11 +36,11 @@ def fit_pooled_rule(rows: Rows, *, n_groups: int) -> Rules:
     design = batch.gather(rows.linear)
     decision = rows.decision[batch.index].astype(float)
     zero = np.zeros((1, n_groups, design.shape[-1], N_FOLDS))
-    given = (design, decision, batch.weight, ALL_BUT_ONE)
-    plain = fit_rules(*given, without_lapses(zero), towards=zero, ridge=_POOLED_RIDGE, rounds=3)
+    sample = Sample(design, decision, batch.weight, ALL_BUT_ONE)
+    plain = fit_rules(sample, without_lapses(zero), towards=zero, ridge=_POOLED_RIDGE, rounds=3)
     some = np.full(plain.miss.shape, 0.02)
     start = Rules(plain.coef, some, some)
-    return fit_rules(*given, start, towards=zero, ridge=_POOLED_RIDGE, rounds=5, learn_lapses=True)
+    return fit_rules(sample, start, towards=zero, ridge=_POOLED_RIDGE, rounds=5, learn_lapses=True)
 
 
 @dataclass(frozen=True)
@@ -69,19 +75,11 @@ def fit_own_rules(rows: Rows, pooled: Rules, pooled_rate: FloatArray) -> OwnRule
         positive = np.einsum("vf,kaf->vka", ALL_BUT_ONE, (batch.weight * decision).sum(-1))
         prior_rate = _RATE_PRIOR * pooled_rate[:, None]
         rate[:, place] = (positive + prior_rate) / (count + _RATE_PRIOR)
+        sample = Sample(design, decision, batch.weight, ALL_BUT_ONE)
         start = centre = pooled.repeated(len(place))
         for pull, ridge in enumerate(PULLS):
             # The weak pull starts where the strong one ended, which is on its way.
-            start = fit_rules(
-                design,
-                decision,
-                batch.weight,
-                ALL_BUT_ONE,
-                start,
-                towards=centre.coef,
-                ridge=ridge,
-                rounds=2,
-            )
+            start = fit_rules(sample, start, towards=centre.coef, ridge=ridge, rounds=2)
             coef[:, pull, place] = start.coef.transpose(3, 0, 1, 2)
             score = start.score(design)
             for fold in range(N_FOLDS):

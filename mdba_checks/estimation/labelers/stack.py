@@ -10,7 +10,7 @@ import numpy as np
 
 from mdba_checks.estimation.labelers.batches import Batch, make_batches, one_batch
 from mdba_checks.estimation.labelers.folds import N_FOLDS
-from mdba_checks.estimation.labelers.lapse import fit_rules, without_lapses
+from mdba_checks.estimation.labelers.lapse import Sample, fit_rules, without_lapses
 from mdba_checks.tables import FloatArray, IntArray
 
 _POOLED_RIDGE = 1.0
@@ -62,17 +62,10 @@ def _fit(
     ridge: float,
     rounds: int,
 ) -> FloatArray:
-    return fit_rules(
-        batch.gather(logits),
-        decision[batch.index].astype(float),
-        batch.weight,
-        1.0 - np.eye(N_FOLDS),
-        without_lapses(centre),
-        towards=centre,
-        ridge=ridge,
-        rounds=rounds,
-        steps=2,
-    ).coef
+    decided = decision[batch.index].astype(float)
+    sample = Sample(batch.gather(logits), decided, batch.weight, 1.0 - np.eye(N_FOLDS))
+    start = without_lapses(centre)
+    return fit_rules(sample, start, towards=centre, ridge=ridge, rounds=rounds, steps=2).coef
 
 
 def stacked(weights: FloatArray, logits: FloatArray) -> FloatArray:

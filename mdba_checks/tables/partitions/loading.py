@@ -207,12 +207,8 @@ class _Loader:
     def loaded(
         self, found: list[_Found], gold: pa.Table, gold_features: pa.Table, gold_hash: str
     ) -> Data:
-        config, roles, columns, messages = (
-            self.config,
-            self.roles,
-            self.roles.columns,
-            self.messages,
-        )
+        config, roles, messages = self.config, self.roles, self.messages
+        columns = roles.columns
         ends = np.cumsum([len(part.state) for part in found])
         state = np.concatenate([part.state for part in found])
         names = pa.concat_tables([part.names for part in found], promote_options="permissive")
@@ -271,14 +267,8 @@ class _Loader:
         )
         self._refuse_unequal(remote, orders, items, tables, gold_features)
         item = numbered(items, orders)
-        cluster = item
-        if columns.cluster is not None:
-            ordered = [
-                None if each is None else each.take(pa.array(order))
-                for each, order in zip(clusters, orders, strict=True)
-            ]
-            cluster, about = assign_clusters(ordered, item, columns.cluster, hide=False)
-            messages += about
+        cluster, about = assign_clusters(clusters, item, columns.cluster, orders=orders, hide=False)
+        messages += about
         trees, linear = recipes.matrices(plan.columns(gold_features))
         none = np.empty(0, dtype=np.int64)
         nothing = recipes.matrices(plan.columns(gold_features.slice(0, 0)))

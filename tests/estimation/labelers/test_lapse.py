@@ -11,7 +11,13 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from mdba_checks.estimation.labelers.batches import make_batches, one_batch
-from mdba_checks.estimation.labelers.lapse import Rules, fit_rules, lapsed_logit, without_lapses
+from mdba_checks.estimation.labelers.lapse import (
+    Rules,
+    Sample,
+    fit_rules,
+    lapsed_logit,
+    without_lapses,
+)
 
 RIDGE = 0.7
 
@@ -31,10 +37,12 @@ class Problem:
         if towards is not None:
             centre[0, :, :, 0] = towards
         return fit_rules(
-            batch.gather(self.x),
-            self.decision[batch.index].astype(float),
-            batch.weight,
-            np.ones((1, 1)),
+            Sample(
+                batch.gather(self.x),
+                self.decision[batch.index].astype(float),
+                batch.weight,
+                np.ones((1, 1)),
+            ),
             start or without_lapses(centre),
             towards=centre,
             **{"ridge": RIDGE, "rounds": 60, **options},
@@ -222,10 +230,12 @@ def test_a_batch_of_people_is_fitted_like_one_at_a_time():
         shared_batch += len(batch.labelers) > 1
         zero = np.zeros((len(batch.labelers), 2, 4, 1))
         together = fit_rules(
-            batch.gather(problem.x),
-            problem.decision[batch.index].astype(float),
-            batch.weight,
-            np.ones((1, 1)),
+            Sample(
+                batch.gather(problem.x),
+                problem.decision[batch.index].astype(float),
+                batch.weight,
+                np.ones((1, 1)),
+            ),
             without_lapses(zero),
             towards=zero,
             ridge=RIDGE,
@@ -244,10 +254,12 @@ def test_a_variant_that_may_not_see_a_part_is_the_fit_without_its_rows():
     batch = one_batch(problem.group, part, n_groups=2, n_parts=3)
     zero = np.zeros((1, 2, 4, 3))
     fitted = fit_rules(
-        batch.gather(problem.x),
-        problem.decision[batch.index].astype(float),
-        batch.weight,
-        1.0 - np.eye(3),
+        Sample(
+            batch.gather(problem.x),
+            problem.decision[batch.index].astype(float),
+            batch.weight,
+            1.0 - np.eye(3),
+        ),
         without_lapses(zero),
         towards=zero,
         ridge=RIDGE,
