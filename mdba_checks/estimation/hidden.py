@@ -127,6 +127,7 @@ def account_for_hidden(
         for code in range(n_groups)
     ]
     slope = np.stack([each.slope for each in found], axis=1)
+    measured = np.array([each.source != "unknown" for each in found])
     variance = np.stack([each.variance for each in found], axis=1)
     path = Path.stacked([each.path for each in found])
     corrected = with_slope(rates, parts, evidence, slope) if slope.any() else rates
@@ -134,7 +135,9 @@ def account_for_hidden(
     offset = np.nan_to_num(corrected.rate - path.rate[..., 0])
     corrected = replace(
         corrected,
-        model_variance=rates.model_variance + variance,
+        # What both models miss makes labelers agree, and decisions and right answers: it is part of
+        # what was measured.
+        model_variance=np.where(measured, 0.0, rates.model_variance) + variance,
         model_shift=np.stack([each.shift for each in found], axis=1),
         path=replace(path, rate=np.clip(path.rate + offset[..., None], 0.0, 1.0)),
     )
