@@ -22,7 +22,8 @@ demo: $(VENV)/.base ## make a data set with known biased labelers and check it
 test: $(VENV)/.all $(VENV)/.browser $(VENV)/.datacontract ## run all tests (JOBS=2 processes; ARGS="-k name" chooses)
 	@sh scripts/with-postgres.sh $(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
-# Without the extras for Dask and Spark: their tests are skipped.
+# Without the extras for Dask and Spark: their tests are skipped. ARGS=@tests/oldest.txt is what CI
+# runs: configuration, findings, records, Great Expectations and Prefect.
 test-oldest: $(OLDEST)/.installed ## run the tests with the oldest versions that are supported (ARGS chooses)
 	@sh scripts/with-postgres.sh $(OLDEST)/bin/python -m pytest -n $(JOBS) --dist loadfile -o filterwarnings=default --disable-warnings $(ARGS)
 
