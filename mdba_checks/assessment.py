@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,6 @@ import pandas as pd
 from mdba_checks.config import CheckConfig, EstimatorName, Policy
 from mdba_checks.estimation import (
     ClassifierLearner,
-    Estimation,
     Estimator,
     Pooled,
     Progress,
@@ -24,31 +23,22 @@ from mdba_checks.estimation import (
     open_engine,
 )
 from mdba_checks.findings import (
-    Crowds,
     Diagnostic,
-    Gaps,
-    Inspection,
-    Measures,
+    Estimated,
     Outlook,
     Plan,
-    Together,
     about_rounds,
     at_look,
-    compare,
-    contrasts,
     crowd_facts,
     crowd_table,
-    diagnose,
-    find_crowds,
-    gap_table,
+    diagnose_all,
+    estimated_gaps,
     inspect,
+    judge_tables,
+    judge_together,
     make_plan,
-    measure,
     outlook_of,
-    take_together,
-    with_crowds,
     with_findings,
-    with_pooled,
 )
 from mdba_checks.metrics import Wording
 from mdba_checks.tables import (
@@ -57,10 +47,12 @@ from mdba_checks.tables import (
     DataSummary,
     FloatArray,
     IntArray,
+    Opened,
     Origin,
+    Question,
     Source,
     TextModel,
-    load,
+    open_tables,
     read_key,
     under_pseudonyms,
 )
@@ -68,8 +60,6 @@ from mdba_checks.tables import (
 if TYPE_CHECKING:
     from mdba_checks.report import Plots
     from mdba_checks.verdict import Decision
-
-WHOLE = "all labels"  # what stands for the data set as a whole where a name is needed
 
 
 @dataclass(frozen=True)
@@ -84,18 +74,12 @@ class Assessment:
         What was read.
     messages
         What the user should know about the input, in sentences.
-    p_right
-        Per row of the labels table, in its own order: g, the probability that yes is right. None
-        for estimators that do not model it, NaN for rows that were dropped.
-    decision
-        Per row of the labels table, in its own order: what was decided, 0 or 1; -1 for rows that
-        were dropped.
+    estimated
+        What was estimated for every question: one per group column, combination of group columns
+        and class.
     row_order
         Where the rows of the labels table are, in an order that comes from what they hold: what is
         known of a row is found again in a table whose rows are in another order.
-    rates
-        ``labeler, group, tpr, fpr``: what turns a decision into a probability, whatever the metric
-        is. None where `p_right` is None.
     pseudonyms
         The pseudonym of every labeler's name, when `config.pseudonymize` is set. Everything else
         knows labelers by their pseudonyms only.
@@ -108,17 +92,10 @@ class Assessment:
     config: CheckConfig
     data: DataSummary
     messages: tuple[str, ...]
-    p_right: FloatArray | None
-    decision: IntArray
+    estimated: tuple[Estimated, ...] = field(repr=False)
     row_order: IntArray
-    rates: pd.DataFrame | None
     pseudonyms: Mapping[str, str] | None = field(repr=False)
     _table: pd.DataFrame
-    _numbers: Gaps
-    _measures: Measures
-    _overall: Together | None = None
-    _cohorts: Together | None = None
-    _crowds: Crowds | None = None
     origin: Origin = field(default_factory=Origin)
     rounds: tuple[int, int] | None = None
 
@@ -132,8 +109,33 @@ class Assessment:
 
     @property
     def gaps(self) -> pd.DataFrame:
-        """One row per labeler and group, columns as in `GAP_COLUMNS`; a copy."""
+        """One row per labeler and comparison, columns as in `GAP_COLUMNS`; a copy.
+
+        `attribute` is the group column, or several that are combined; `class` is the label that
+        counts as yes where every class is looked at, and None otherwise.
+        """
         return self._table.copy()
+
+    @property
+    def p_right(self) -> FloatArray | None:
+        """Per row of the labels table: g, the probability that yes is right (see `Estimated`).
+
+        Of several questions, that of the first one.
+        """
+        return self.estimated[0].p_right
+
+    @property
+    def decision(self) -> IntArray:
+        """Per row of the labels table: what was decided, 0 or 1; -1 for rows that were dropped.
+
+        Of several questions, that of the first one.
+        """
+        return self.estimated[0].decision
+
+    @property
+    def rates(self) -> pd.DataFrame | None:
+        """``labeler, group, tpr, fpr``; of several questions, those of the first one."""
+        return self.estimated[0].rates
 
     @cached_property
     def overall(self) -> pd.DataFrame | None:
@@ -141,41 +143,51 @@ class Assessment:
 
         It is judged by `policy.max_gap_overall`. None for estimators other than ``mdba_dr``.
         """
-        if self._overall is None:
+        known = [each.overall for each in self.estimated if each.overall is not None]
+        if not known:
             return None
-        table = self._overall.table(
-            at_look(self.config, self.rounds), self.config.policy.for_overall()
+        policy = self.config.policy.for_overall()
+        return judge_together(known, at_look(self.config, self.rounds), policy).drop(
+            columns="labeler"
         )
-        return table.drop(columns="labeler")
 
     @cached_property
     def cohorts(self) -> pd.DataFrame | None:
         """The cohorts of labels, where a cohort column is named: `gaps` with `cohort` first."""
-        if self._cohorts is None:
+        known = [each.cohorts for each in self.estimated if each.cohorts is not None]
+        if not known:
             return None
-        table = self._cohorts.table(at_look(self.config, self.rounds), self.config.policy)
+        table = judge_together(known, at_look(self.config, self.rounds), self.config.policy)
         return table.rename(columns={"labeler": "cohort"})
 
     @cached_property
     def crowd(self) -> pd.DataFrame | None:
         """How gaps are spread over labelers, one row per group; None without a crowd.
 
-        Columns: ``group, reference, n_labelers`` and, each with ``_low`` and ``_high``: ``mean``
-        (every labeler counts once), ``spread`` (the standard deviation of true gaps, beyond
+        Columns: ``attribute, group, reference, class, n_labelers`` and, each with ``_low`` and
+        ``_high``: ``mean`` (every labeler counts once), ``spread`` (the standard deviation of true
+        gaps, beyond
         chance), ``labelers_beyond`` and ``labels_beyond`` (the share of labelers, and of labels by
         them, whose gap is beyond ``policy.max_gap``).
         """
-        if self._crowds is None:
-            return None
         limit, confidence = self.config.policy.max_gap, self.confidence
-        return crowd_table(self._crowds, self._measures, limit, confidence)
+        known = [
+            crowd_table(each.basis.crowds, each.measures, limit, confidence)
+            for each in self.estimated
+            if each.basis.crowds is not None
+        ]
+        return pd.concat(known, ignore_index=True) if known else None
 
     @property
     def pooled(self) -> BoolArray:
         """Per row of `gaps`, whether its gap was learned from the crowd (`findings/crowds.py`)."""
-        if self._crowds is None:
-            return np.zeros(len(self._table), dtype=bool)
-        return self._crowds.judged.ravel()
+        each = [
+            np.zeros(part.numbers.gap.size, dtype=bool)
+            if part.basis.crowds is None
+            else part.basis.crowds.judged.ravel()
+            for part in self.estimated
+        ]
+        return np.concatenate(each)
 
     @property
     def estimator(self) -> EstimatorName:
@@ -185,29 +197,56 @@ class Assessment:
     @property
     def wording(self) -> Wording:
         """How sentences describe the rate that is compared, in the words of the label column."""
-        return self._measures.wording
+        return self.wording_of(None)
+
+    def wording_of(self, label_class: str | None) -> Wording:
+        """Return how sentences describe the rate of one class; None for whatever is positive."""
+        for each in self.estimated:
+            if label_class is not None and each.question.label_class == label_class:
+                return each.measures.wording
+        return replace(self.estimated[0].measures.wording, words=self.data.words)
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """What the assumption checks say: a summary of each, and what is not in order."""
-        return diagnose(self._measures, self.config.policy)
+        return diagnose_all([each.measures for each in self.estimated], self.config.policy)
 
     @property
     def fidelity(self) -> pd.Series | None:
         """How well each labeler's decisions are predicted: out-of-fold AUC, 0.5 is a coin.
 
-        None for estimators without a model of the labelers.
+        None for estimators without a model of the labelers. Of several questions, the lowest.
         """
-        auc = self._measures.fidelity
-        if auc is None:
+        known = [each.measures.fidelity for each in self.estimated]
+        each_auc = [auc for auc in known if auc is not None]
+        if not each_auc:
             return None
-        return pd.Series(auc, index=pd.Index(self._measures.labelers, name="labeler"), name="auc")
+        # NaN, where nothing can be predicted, is not the lowest.
+        lowest = each_auc[0] if len(each_auc) == 1 else np.fmin.reduce(each_auc)
+        return pd.Series(lowest, index=self._labelers, name="auc")
+
+    @property
+    def _labelers(self) -> pd.Index:
+        return pd.Index(self.estimated[0].measures.labelers, name="labeler")
 
     @property
     def labels_per_labeler(self) -> pd.Series:
         """How many labels each labeler has given."""
-        counts = self._measures.n_labels.sum(axis=1)
-        return pd.Series(counts, index=pd.Index(self._measures.labelers, name="labeler"))
+        counts = self.estimated[0].measures.n_labels.sum(axis=1)
+        return pd.Series(counts, index=self._labelers)
+
+    def labels_concerned(self, about: Literal["labeler", "cohort", "whole"]) -> IntArray:
+        """Return, per row of `gaps`, `cohorts` or `overall`, the labels that stay open with it.
+
+        These are all labels of the labeler; of a combination of group columns, those about it, and
+        of a class, those that name it.
+        """
+        parts = {
+            "labeler": [each.measures for each in self.estimated],
+            "cohort": [each.cohorts.measures for each in self.estimated if each.cohorts],
+            "whole": [each.overall.measures for each in self.estimated if each.overall],
+        }[about]
+        return np.concatenate([each.labels_concerned.ravel() for each in parts])
 
     def with_policy(self, policy: Policy) -> Assessment:
         """Return the same numbers judged by another policy; nothing is estimated again."""
@@ -215,7 +254,7 @@ class Assessment:
             return self
         config = self.config.model_copy(update={"policy": policy})
         asked = at_look(config, self.rounds)
-        table = with_findings(self._table, self._numbers, self._measures, asked, self._crowds)
+        table = with_findings(self._table, [each.basis for each in self.estimated], asked)
         return replace(self, config=config, _table=table)
 
     def joint_intervals(self) -> pd.DataFrame:
@@ -225,9 +264,12 @@ class Assessment:
         for, so they are narrower than Bonferroni's. Nothing is drawn before this is called; an
         assessment from a cache holds too little for it.
         """
-        low, high = self._numbers.interval(self.confidence, joint=True)
-        ends = {"ci_low": low.ravel(), "ci_high": high.ravel()}
-        return self._table[["labeler", "group", "reference", "gap"]].assign(**ends)
+        # Bonferroni's over questions: each of them may be wrong in its share of all draws.
+        confidence = 1 - (1 - self.confidence) / len(self.estimated)
+        ends = [each.numbers.interval(confidence, joint=True) for each in self.estimated]
+        low, high = (np.concatenate([each[side].ravel() for each in ends]) for side in (0, 1))
+        keys = ["labeler", "attribute", "group", "reference", "class", "gap"]
+        return self._table[keys].assign(ci_low=low, ci_high=high)
 
     def plan(self, *, half_width: float | None = None, power: float | None = None) -> Plan:
         """Return how many more gold items or labels would settle what is inconclusive.
@@ -247,37 +289,39 @@ class Assessment:
         >>> assessment.plan(half_width=0.05).summary[0]
         '... more gold items of ... would narrow the interval... to ±0.05, ...'
         """
-        crowd = None
-        if self._crowds is not None and self._overall is not None:
-            crowd = crowd_facts(
-                self._crowds,
-                self._measures,
-                self._overall.numbers,
-                has_cohorts=self._cohorts is not None,
+        crowds = [
+            None
+            if each.basis.crowds is None or each.overall is None
+            else crowd_facts(
+                each.basis.crowds,
+                each.measures,
+                each.overall.numbers,
+                has_cohorts=each.cohorts is not None,
                 confidence=self.confidence,
             )
+            for each in self.estimated
+        ]
         return make_plan(
             self._table,
-            self._numbers,
-            self._measures,
+            [each.basis for each in self.estimated],
             policy=self.config.policy,
             confidence=self.confidence,
             half_width=half_width,
             power=power,
-            crowd=crowd,
+            crowds=crowds,
         )
 
     def outlook(self, more: int = 50) -> Outlook:
         """Return what so many more judged items would bring, and whether more can help at all."""
-        n_gold = self._measures.n_gold
-        return outlook_of(self._table, self._numbers, n_gold, self.config, self.rounds, more)
+        parts = [each.basis for each in self.estimated]
+        return outlook_of(self._table, parts, self.config, self.rounds, more)
 
     @property
     def plot(self) -> Plots:
         """Figures: ``plot.gaps()``, ``plot.rates()``, ``plot.power()``; they need matplotlib."""
         from mdba_checks.report import Plots
 
-        return Plots(self, self._numbers)
+        return Plots(self, [each.numbers for each in self.estimated])
 
     def to_html(
         self,
@@ -387,12 +431,33 @@ def assess_with(
     """Assess with several estimators; the labeler models are fitted once for all of them."""
     if progress:
         progress("reading", 0, 1)
-    data = load(labels, gold, config, text_model=text_model)
+    opened = open_tables(labels, gold, config, text_model=text_model)
     if progress:
         progress("reading", 1, 1)
-    found = assess_data(data, config, estimators, learner=learner, progress=progress)
+    found = assess_tables(opened, config, estimators, learner=learner, progress=progress)
     origin = Origin.of(labels, gold, learner=learner, text_model=text_model)
     return {name: replace(each, origin=origin) for name, each in found.items()}
+
+
+def assess_tables(
+    opened: Opened,
+    config: CheckConfig,
+    estimators: list[EstimatorName],
+    *,
+    learner: Any = None,
+    progress: Progress | None = None,
+) -> dict[EstimatorName, Assessment]:
+    """Answer every question about tables that are open; see `assess_with`."""
+    asked, several = opened.questions, len(opened.questions) > 1
+
+    def told(question: Question) -> Progress | None:
+        if progress is None or not several:
+            return progress
+        title = question.title(asked)
+        return lambda stage, done, total: progress(f"{stage} ({title})", done, total)
+
+    each = ((opened.load(question), told(question)) for question in asked)
+    return _assess_all(each, config, estimators, learner=learner)
 
 
 def assess_data(
@@ -405,113 +470,106 @@ def assess_data(
     progress: Progress | None = None,
 ) -> dict[EstimatorName, Assessment]:
     """Assess tables that are loaded already; see `assess_with`."""
+    if config.pseudonymize and pooled is not None:
+        msg = "pooled models are in the order of names, which pseudonymize does away with"
+        raise ValueError(msg)
+    return _assess_all([(data, progress)], config, estimators, learner=learner, pooled=pooled)
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What was found about one question, by every estimator."""
+
+    summary: DataSummary
+    messages: tuple[str, ...]
+    row_order: IntArray
+    rounds: tuple[int, int] | None
+    pseudonyms: Mapping[str, str] | None
+    found: Mapping[EstimatorName, tuple[pd.DataFrame, Estimated]]
+
+
+def _assess_all(
+    each: Iterable[tuple[Data, Progress | None]],
+    config: CheckConfig,
+    estimators: list[EstimatorName],
+    *,
+    learner: Any,
+    pooled: Pooled | None = None,
+) -> dict[EstimatorName, Assessment]:
+    """Estimate one question after the other, and judge all of them together."""
+    asked = [estimator(name, config.c) for name in dict.fromkeys(estimators)]
+    answers: dict[Question, _Answer] = {}
+    with open_engine(config.engine, config.cluster, _jobs(config)) as engine:
+        for data, progress in each:
+            how: dict[str, Any] = {"pooled": pooled, "engine": engine, "progress": progress}
+            if learner is not None:
+                how["learner"] = ClassifierLearner(learner)
+            answers[data.question] = _answer(data, config, asked, how)
+    return {one.name: _assessment(answers, config, one.name) for one in asked}
+
+
+def _jobs(config: CheckConfig) -> int:
+    return config.jobs or os.cpu_count() or 1
+
+
+def _answer(
+    data: Data, config: CheckConfig, asked: list[Estimator], how: Mapping[str, Any]
+) -> _Answer:
     pseudonyms = None
     if config.pseudonymize:
-        if pooled is not None:
-            msg = "pooled models are in the order of names, which pseudonymize does away with"
-            raise ValueError(msg)
         data, pseudonyms = under_pseudonyms(data, read_key())
-    asked = [estimator(name, config.c) for name in dict.fromkeys(estimators)]
-    jobs = config.jobs or os.cpu_count() or 1
-    with open_engine(config.engine, config.cluster, jobs) as engine:
-        estimation = estimate_rates(
-            data,
-            asked,
-            metric=config.metric,
-            learner=ClassifierLearner(learner) if learner is not None else None,
-            pooled=pooled,
-            engine=engine,
-            jobs=jobs,
-            seed=config.seed,
-            progress=progress,
+    estimation = estimate_rates(
+        data, asked, metric=config.metric, jobs=_jobs(config), seed=config.seed, **how
+    )
+    inspection, looked = inspect(data), at_look(config, data.rounds)
+    found = {
+        one.name: estimated_gaps(
+            data, estimation, one, inspection, looked.model_copy(update={"estimator": one.name})
         )
-    inspection = inspect(data)
-    return {
-        each.name: _assessment(
-            data,
-            config.model_copy(update={"estimator": each.name}),
-            estimation,
-            each,
-            inspection,
-            pseudonyms,
-        )
-        for each in asked
+        for one in asked
     }
+    return _Answer(
+        summary=DataSummary.of(data),
+        messages=data.messages,
+        row_order=data.labels_order,
+        rounds=data.rounds,
+        pseudonyms=pseudonyms,
+        found=found,
+    )
 
 
 def _assessment(
-    data: Data,
-    config: CheckConfig,
-    estimation: Estimation,
-    asked: Estimator,
-    inspection: Inspection,
-    pseudonyms: Mapping[str, str] | None,
+    answers: Mapping[Question, _Answer], config: CheckConfig, name: EstimatorName
 ) -> Assessment:
-    promised, config = config, at_look(config, data.rounds)
-    sizes = np.bincount(data.labels.group, minlength=len(data.groups))
-    reference = None if data.reference is None else data.groups.index(data.reference)
-    wanted = contrasts(len(data.groups), reference, sizes)
-    measures = measure(data, estimation, asked, wanted, config, inspection)
-    numbers = compare(
-        estimation.rates[asked.name],
-        data.gold.group,
-        data.gold.cluster,
-        wanted,
-        order=np.argsort(data.labeler_mark, kind="stable"),
-        seed=config.seed,
-    )
-    everybody = np.zeros(len(data.labels), dtype=np.int64)
-    overall = take_together(estimation.overall, (WHOLE,), everybody, data, measures)
-    crowds = None
-    if overall is not None:
-        crowds = find_crowds(data, estimation, wanted, overall.numbers, config)
-    if overall is not None and crowds is not None:
-        measures = with_pooled(measures, crowds.judged, overall.measures)
-    decided = with_crowds(numbers, crowds, config.confidence)
-    judged = gap_table(data.labelers, wanted, numbers, measures, config, crowds, decided)
+    """Return what was found about all questions, judged together."""
+    config = config.model_copy(update={"estimator": name})
+    parts = [answer.found[name] for answer in answers.values()]
+    first = next(iter(answers.values()))
+    said = _said_once({question: each.messages for question, each in answers.items()})
     return Assessment(
-        config=promised,
-        data=DataSummary.of(data),
-        messages=(*data.messages, *about_rounds(promised, data.rounds)),
-        p_right=_in_input_order(estimation.g, data),
-        decision=_decisions(data),
-        row_order=data.labels_order,
-        rates=_both_rates(estimation, data),
-        pseudonyms=pseudonyms,
-        _table=judged,
-        _numbers=decided,
-        _measures=measures,
-        _overall=overall,
-        _cohorts=take_together(
-            estimation.by_cohort, data.cohorts, data.labels.cohort, data, measures
+        config=config,
+        data=DataSummary.of_questions({asked: each.summary for asked, each in answers.items()}),
+        messages=(*said, *about_rounds(config, first.rounds)),
+        estimated=tuple(estimated for _, estimated in parts),
+        row_order=first.row_order,
+        pseudonyms=first.pseudonyms,
+        _table=judge_tables(
+            [(draft, estimated.basis) for draft, estimated in parts],
+            at_look(config, first.rounds),
         ),
-        _crowds=crowds,
-        rounds=data.rounds,
+        rounds=first.rounds,
     )
 
 
-def _decisions(data: Data) -> IntArray:
-    ordered = np.full(data.n_label_rows, -1, dtype=np.int8)
-    ordered[data.labels.position] = data.labels.decision
-    return ordered
-
-
-def _both_rates(estimation: Estimation, data: Data) -> pd.DataFrame | None:
-    if estimation.tpr is None or estimation.fpr is None:
-        return None
-    return pd.DataFrame(
-        {
-            "labeler": np.repeat(np.array(data.labelers, dtype=object), len(data.groups)),
-            "group": np.tile(np.array(data.groups, dtype=object), len(data.labelers)),
-            "tpr": estimation.tpr.rate.ravel(),
-            "fpr": estimation.fpr.rate.ravel(),
-        }
-    )
-
-
-def _in_input_order(g: FloatArray | None, data: Data) -> FloatArray | None:
-    if g is None:
-        return None
-    ordered = np.full(data.n_label_rows, np.nan)
-    ordered[data.labels.position] = g
-    return ordered
+def _said_once(messages: Mapping[Question, tuple[str, ...]]) -> list[str]:
+    """Return what is said about the tables: once, and with the question where it is not for all."""
+    said: dict[str, list[Question]] = {}
+    for question, own in messages.items():
+        for text in own:
+            said.setdefault(text, []).append(question)
+    return [
+        text
+        if len(about) == len(messages)
+        else f"{'; '.join(one.title(list(messages)) for one in about)}: {text}"
+        for text, about in said.items()
+    ]

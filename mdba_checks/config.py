@@ -363,7 +363,8 @@ class CheckConfig(_Model):
     positive: Values | None = Field(
         None,
         description="the labels that count as positive where labels are names, one or several, or "
-        "an order of numbers such as '>= 4'; all others count as negative",
+        "an order of numbers such as '>= 4'; all others count as negative; 'each' compares every "
+        "class",
     )
     gold_positive: Values | None = Field(
         None,

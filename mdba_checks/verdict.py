@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -31,6 +31,7 @@ from mdba_checks.findings import (
     far_beyond,
     said_about,
     standing,
+    with_sides,
 )
 
 Verdict = Literal["pass", "annotate", "quarantine", "block", "inconclusive"]
@@ -48,6 +49,15 @@ _WHOLE = "all labels together"
 _SUBJECTS: dict[About, str] = {"labeler": "{}", "cohort": "the cohort {}"}
 _AS_A_WHOLE = "the data set as a whole"
 _SHOWN = 3
+_CONCERNED = "concerned"
+
+
+class Removal(NamedTuple):
+    """A comparison because of which rows are taken out: whose, and about which group."""
+
+    labeler: str
+    attribute: str
+    group: str
 
 
 @dataclass(frozen=True)
@@ -59,13 +69,13 @@ class Decision:
     verdict, reasons, policy
         What was decided, why, and by which policy.
     removes
-        (labeler, group): the comparisons because of which rows are taken out, in a quarantine.
+        The comparisons because of which rows are taken out, in a quarantine.
     """
 
     verdict: Verdict
     reasons: tuple[str, ...]
     policy: Policy
-    removes: tuple[tuple[str, str], ...] = ()
+    removes: tuple[Removal, ...] = ()
 
     @property
     def lets_through(self) -> bool:
@@ -89,8 +99,9 @@ class _Level:
     Attributes
     ----------
     rows
-        Judged gaps; `name` is the column that says whose they are, and ``standing`` says what is
-        known about who is undecided for lack of evidence.
+        Judged gaps; `name` is the column that says whose they are, ``standing`` what is known about
+        who is undecided for lack of evidence, and ``concerned``, if it is there, how many labels
+        stay open with the comparison.
     labels
         How many labels everybody has given.
     limit
@@ -112,26 +123,44 @@ class _Level:
         return self.rows[self.rows["standing"].isin(kinds)]
 
     def share(self, *kinds: str) -> float:
-        """Return the share of the labels by who is undecided, of some kinds."""
-        names = set(self.standing(*kinds)[self.name])
-        total = sum(self.labels.values())
-        return sum(n for name, n in self.labels.items() if name in names) / total if total else 0.0
+        """Return the share of the labels by who is undecided, of some kinds.
+
+        Where it is known which of their labels a comparison leaves open, only those count.
+        """
+        rows, total = self.standing(*kinds), sum(self.labels.values())
+        if not total:
+            return 0.0
+        open_ = dict.fromkeys(rows[self.name], total)
+        if _CONCERNED in rows:
+            open_ = rows.groupby(self.name)[_CONCERNED].sum().to_dict()
+        return sum(min(n, open_.get(name, 0)) for name, n in self.labels.items()) / total
 
     def too_many(self, policy: Policy) -> tuple[str, ...]:
         """Return the kinds of which there are more than is tolerated."""
-        if self.name == "whole":  # it is not a few labels that may stay undecided
-            return (UNKNOWN,) if len(self.standing(UNKNOWN)) else ()
+        if self.name == "whole":
+            return (UNKNOWN,) if self._whole_is_open(policy) else ()
         if self.share(UNKNOWN, SUSPECT) > policy.max_undecided:
             return (UNKNOWN, SUSPECT)
         most = SUSPECTS_TOLERATED * policy.max_undecided
         return (SUSPECT,) if self.share(SUSPECT) > most else ()
+
+    def _whole_is_open(self, policy: Policy) -> bool:
+        """Return whether it is not decided what all labels together are like.
+
+        An attribute is about all of them. A combination or a class is about its own labels only,
+        and of labels a share may stay undecided.
+        """
+        rows, total = self.standing(UNKNOWN), sum(self.labels.values())
+        if _CONCERNED in rows and (rows[_CONCERNED] < total).all():
+            return self.share(UNKNOWN) > policy.max_undecided
+        return len(rows) > 0
 
 
 def gate(
     assessment: Assessment,
     policy: Policy | None = None,
     *,
-    without: Collection[tuple[str, str]] = (),
+    without: Collection[Removal] = (),
     about: About | None = None,
 ) -> Decision:
     """Decide about a data set; without a policy, by the one it was assessed with.
@@ -143,7 +172,7 @@ def gate(
     policy
         What to decide by.
     without
-        (labeler, group): comparisons that do not count.
+        Comparisons that do not count.
     about
         Decide about labelers, cohorts or all labels together alone; by default about all of them,
         and nothing less lets a data set through.
@@ -160,15 +189,22 @@ def gate(
     if policy is None:
         policy = assessment.config.policy
     judged = assessment.with_policy(policy)
-    gaps = judged.gaps.assign(pooled=judged.pooled)
+    gaps, cohorts, overall = judged.gaps, judged.cohorts, judged.overall
+    concerned = judged.labels_concerned("labeler")
+    gaps = gaps.assign(**{_CONCERNED: concerned}, pooled=judged.pooled)
+    if cohorts is not None:
+        cohorts = cohorts.assign(**{_CONCERNED: judged.labels_concerned("cohort")})
+    if overall is not None:
+        overall = overall.assign(**{_CONCERNED: judged.labels_concerned("whole")})
     if without:
-        gaps = gaps[~pd.MultiIndex.from_frame(gaps[["labeler", "group"]]).isin(list(without))]
+        named = pd.MultiIndex.from_frame(gaps[list(Removal._fields)])
+        gaps = gaps[~named.isin(list(without))]
     return decide(
         gaps,
         policy,
         labels=_counts(judged.labels_per_labeler),
-        overall=getattr(judged, "overall", None),
-        cohorts=getattr(judged, "cohorts", None),
+        overall=overall,
+        cohorts=cohorts,
         about=about,
     )
 
@@ -214,7 +250,7 @@ def decide(
         verdict,
         tuple(_reasons(levels, whole)),
         policy,
-        tuple(zip(removes["labeler"], removes["group"], strict=True))
+        tuple(map(Removal, *(removes[name] for name in Removal._fields)))
         if verdict == "quarantine"
         else (),
     )
@@ -227,7 +263,7 @@ def _levels(
     overall: pd.DataFrame | None,
     cohorts: pd.DataFrame | None,
 ) -> Iterator[_Level]:
-    known = gaps.assign(standing=standing(gaps, policy))
+    known = with_sides(gaps).assign(standing=standing(gaps, policy))
     yield _Level(known, "labeler", labels, policy.max_gap)
     if cohorts is not None and len(cohorts):
         size = cohorts.groupby("cohort", sort=False)["n_labels"].max()
@@ -241,7 +277,7 @@ def _levels(
 def _unknown(rows: pd.DataFrame) -> pd.DataFrame:
     # Cohorts and all labels together are large parts of the data: near the limit is not enough.
     is_open = (rows["finding"] == INCONCLUSIVE) & (rows["cause"] == EVIDENCE)
-    return rows.assign(standing=np.where(is_open, UNKNOWN, ""))
+    return with_sides(rows).assign(standing=np.where(is_open, UNKNOWN, ""))
 
 
 def _counts(size: pd.Series) -> dict[str, int]:

@@ -183,6 +183,27 @@ def some_gold(groups: tuple[str, ...] = ("men", "women"), per_group: int = 20) -
     return pd.DataFrame(rows)
 
 
+def crossed_selections(per_cell: int = 500) -> pd.DataFrame:
+    """Return labels of two group columns: Ann says yes to 20% of women over 50, else all 50%."""
+    rows = [
+        {"labeler": who, "sex": sex, "age": age, "label": int(number < yes), "x": number % 7}
+        for who in ("ann", "bob")
+        for sex in ("men", "women")
+        for age in ("over 50", "under 50")
+        for yes in [per_cell * (2 if (who, sex, age) == ("ann", "women", "over 50") else 5) // 10]
+        for number in range(per_cell)
+    ]
+    return pd.DataFrame(rows)
+
+
+def some_gold_of(labels: pd.DataFrame, per_cell: int = 10) -> pd.DataFrame:
+    """Return gold with both answers in every cell of two group columns."""
+    cells = labels[["sex", "age"]].drop_duplicates()
+    gold = cells.loc[cells.index.repeat(per_cell)].reset_index(drop=True)
+    number = np.tile(np.arange(per_cell), len(cells))
+    return gold.assign(gold=number % 2, x=number % 7)
+
+
 def some_of(rows: Rows, chosen: np.ndarray | slice) -> Rows:
     """Return some of the rows."""
     return Rows(*(getattr(rows, field.name)[chosen] for field in fields(rows)))

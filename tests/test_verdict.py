@@ -133,8 +133,8 @@ class TestWhatIsUndecided:
         both = mixtures[True, True]
         within = gate(both, Policy(mode="quarantine"))
         beyond = gate(both, Policy(mode="quarantine", max_undecided=0))
-        assert within.removes == (("biased", "women"),)
-        assert set(beyond.removes) == {("biased", "women"), ("open", "women")}
+        assert within.removes == (("biased", "group", "women"),)
+        assert set(beyond.removes) == {("biased", "group", "women"), ("open", "group", "women")}
 
     @pytest.mark.parametrize(
         ("mode", "on_inconclusive", "verdict"),
@@ -158,12 +158,12 @@ class TestWhatIsUndecided:
         decision = decide(rows, policy, labels={"ann": 10_000, "bob": 1})
         assert decision.verdict == verdict
         assert "an assumption does not hold" in decision.reasons[0]
-        assert decision.removes == ((("bob", "women"),) if verdict == "quarantine" else ())
+        assert decision.removes == ((("bob", "sex", "women"),) if verdict == "quarantine" else ())
 
 
 def row(who: str, finding: str, cause: str = "", column: str = "labeler") -> dict[str, object]:
     size = {BIASED: 0.4, FAIR: 0.0, BORDERLINE: 0.1, INCONCLUSIVE: 0.2}[finding]
-    named = {column: who, "group": "women", "reference": "men", "n_labels": 100}
+    named = {column: who, "attribute": "sex", "group": "women", "reference": "men", "n_labels": 100}
     named |= {"ci_low": size - 0.3, "ci_high": size + 0.3, "p_value": 0.5}
     return {**named, "gap": size, "finding": finding, "cause": cause, "reason": "because"}
 
@@ -216,7 +216,7 @@ class TestAllLabelsTogether:
     def test_biased_can_be_cured_by_taking_out_who_is_biased(self):
         policy = Policy(mode="quarantine")
         decision = self.decided((BIASED,), policy, labelers=(BIASED, FAIR))
-        assert (decision.verdict, decision.removes) == ("quarantine", (("ann", "women"),))
+        assert (decision.verdict, decision.removes) == ("quarantine", (("ann", "sex", "women"),))
 
     @pytest.mark.parametrize(
         ("whole", "on_inconclusive", "verdict"),

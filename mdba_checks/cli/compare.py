@@ -95,6 +95,7 @@ def compare(
 def _show(screen: Screen, found: SideBySide, *, every: bool) -> None:
     from rich.table import Table
 
+    from mdba_checks.findings import with_sides
     from mdba_checks.report import both_facts, change_sentences
 
     facts = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
@@ -109,7 +110,8 @@ def _show(screen: Screen, found: SideBySide, *, every: bool) -> None:
     for line in change_sentences(found, ascii_only=True):
         screen.write(line, bullet="- ")
     screen.write()
-    rows = found.labelers if every else found.labelers.head(_SHOWN)
+    people = with_sides(found.labelers)
+    rows = people if every else people.head(_SHOWN)
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
     for heading in ("labeler", "group", "before", "after", "change", "beyond chance"):
         table.add_column(heading, no_wrap=True, justify="right" if heading == "change" else "left")
@@ -133,7 +135,7 @@ def _cells(screen: Screen, row: dict[Any, Any]) -> tuple[str, ...]:
     chance = f"{'yes' if row['changed'] else 'no'} (p {p_value(p)})" if math.isfinite(p) else ""
     return (
         shorten(screen.clean(row["labeler"]), _NAME),
-        shorten(screen.clean(row["group"]), _NAME),
+        shorten(screen.clean(row["side"]), _NAME),
         look("before"),
         look("after"),
         signed(row["change"], ascii_only=True) if math.isfinite(row["change"]) else "",

@@ -105,14 +105,17 @@ def plan(
 
 def show_plan(screen: Screen, plan: Plan, *, every: bool = False) -> None:
     """Print a plan for people: what to collect, then who needs what."""
+    from mdba_checks.findings import with_sides
+
     screen.write("Plan", style="bold")
     for sentence in plan.summary:
         screen.write(sentence, bullet="- ")
-    shown = plan.table if every else plan.table.head(_SHOWN)
+    table = with_sides(plan.table)
+    shown = table if every else table.head(_SHOWN)
     if len(shown):
         screen.write()
         screen.write("One by one", style="bold")
     for row in shown.itertuples(index=False):
-        screen.write(f"{row.labeler}, {row.group}: {row.sentence}", bullet="- ")
+        screen.write(f"{row.labeler}, {row.side}: {row.sentence}", bullet="- ")
     if len(shown) < len(plan.table):
         screen.write(f"… and {len(plan.table) - len(shown):,} more: --all shows them", style="dim")

@@ -11,7 +11,7 @@ from mdba_checks.assessment import Assessment
 from mdba_checks.cli.table import MAX_ROWS, STYLES, labeler_table
 from mdba_checks.cli.terminal import Screen
 from mdba_checks.errors import listed, quoted
-from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE, by_severity
+from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE, by_severity, with_sides
 from mdba_checks.report import (
     WHOLE,
     count,
@@ -20,6 +20,7 @@ from mdba_checks.report import (
     together,
     whole_sentences,
 )
+from mdba_checks.tables import DataSummary
 from mdba_checks.verdict import CONSEQUENCES, Decision, Verdict
 
 EXIT_CODES: dict[Verdict, int] = {
@@ -65,13 +66,17 @@ def show_result(
         What to say about the data that was written.
     """
     assessment = assessment.with_policy(decision.policy)
-    gaps = by_severity(assessment.gaps)
+    gaps = by_severity(with_sides(assessment.gaps))
     shown = gaps if every else gaps.head(MAX_ROWS)
-    for line in _header(assessment, gaps):
+    for line in _header(assessment):
         screen.write(line)
     screen.write()
-    for line in whole_sentences(assessment, ascii_only=True):
+    whole = whole_sentences(assessment, ascii_only=True)
+    for line in whole[:_MANY]:
         screen.write(line)
+    if len(whole) > _MANY:
+        more = count(len(whole) - _MANY, "more comparison")
+        screen.write(f"… and {more} of all labels together: --json has them", style="dim")
     of_cohorts = together(assessment)
     of_cohorts = of_cohorts[of_cohorts["labeler"] != WHOLE]
     if len(of_cohorts):
@@ -109,12 +114,12 @@ def show_columns(screen: Screen, assessment: Assessment) -> None:
     _write_section(screen, "Columns", lines)
 
 
-def _header(assessment: Assessment, gaps: pd.DataFrame) -> tuple[str, str]:
+def _header(assessment: Assessment) -> tuple[str, str]:
     data, config = assessment.data, assessment.config
-    reference = str(gaps["reference"].iloc[0]) if len(gaps) else "nobody"
+    reference = _references(assessment.gaps)
     read = (
         f"{count(data.n_labels, 'label')} by {count(data.n_labelers, 'labeler')}, "
-        f"{count(data.n_gold, 'gold item')}; groups: {listed(data.groups)}"
+        f"{count(data.n_gold, 'gold item')}; {_groups(data)}"
     )
     asked = (
         f"{config.metric} ({assessment.wording.meaning()}) compared with {reference}; "
@@ -122,6 +127,22 @@ def _header(assessment: Assessment, gaps: pd.DataFrame) -> tuple[str, str]:
         f"tolerated ±{config.policy.max_gap:g}"
     )
     return read, asked
+
+
+def _groups(data: DataSummary) -> str:
+    """Return what is compared: the groups, by column where there are several, and the classes."""
+    if len(data.attributes) < 2:
+        said = f"groups: {listed(data.groups)}"
+    else:
+        said = "; ".join(f"{name}: {listed(groups)}" for name, groups in data.attributes.items())
+    return f"{said}; classes: {listed(data.classes)}" if data.classes else said
+
+
+def _references(gaps: pd.DataFrame) -> str:
+    by_attribute = gaps.drop_duplicates("attribute")[["attribute", "reference"]].to_numpy().tolist()
+    if len(by_attribute) < 2:
+        return str(by_attribute[0][1]) if by_attribute else "nobody"
+    return ", ".join(f"{reference} ({attribute})" for attribute, reference in by_attribute)
 
 
 def _hidden(rest: pd.DataFrame) -> str:
@@ -196,7 +217,7 @@ def _doubts(assessment: Assessment) -> list[str]:
 
 
 def _how_to_know_more(gaps: pd.DataFrame, names: list[str]) -> str:
-    groups = gaps.drop_duplicates("group").sort_values("n_gold", kind="stable")
+    groups = gaps.drop_duplicates(["attribute", "group"]).sort_values("n_gold", kind="stable")
     now = ", ".join(
         f"{quoted(row.group)} {row.n_gold}" for row in groups.head(_MANY).itertuples(index=False)
     )

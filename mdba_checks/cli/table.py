@@ -16,7 +16,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from mdba_checks.cli.terminal import Screen, shorten
-from mdba_checks.findings import BIASED, BORDERLINE, FAIR, INCONCLUSIVE
+from mdba_checks.findings import BIASED, BORDERLINE, FAIR, INCONCLUSIVE, with_sides
 from mdba_checks.report import Axis, Interval, interval, percent, signed
 
 STYLES = {BIASED: "bold red", INCONCLUSIVE: "yellow", BORDERLINE: "cyan", FAIR: "green"}
@@ -81,11 +81,12 @@ def _columns(
     gaps: pd.DataFrame, screen: Screen, truth: Mapping[tuple[str, str], float] | None
 ) -> dict[str, list[str]]:
     """Return the texts of every column, its heading first; the bars come later."""
-    rows: list[Any] = list(gaps.itertuples(index=False))
-    reference = screen.clean(rows[0].reference) if rows else ""
+    rows: list[Any] = list((gaps if "side" in gaps else with_sides(gaps)).itertuples(index=False))
+    references = list(dict.fromkeys(screen.clean(row.reference) for row in rows))
+    against = references[0] if len(references) == 1 else "reference" if references else ""
     columns = {
         "labeler": ["labeler", *(screen.clean(row.labeler) for row in rows)],
-        "group": [f"vs {reference}", *(screen.clean(row.group) for row in rows)],
+        "group": [f"vs {against}", *(screen.clean(row.side) for row in rows)],
         "gap": ["gap", *(_signed(row.gap) for row in rows)],
     }
     if truth is not None:

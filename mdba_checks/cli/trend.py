@@ -76,6 +76,7 @@ def trend(
     """
     from mdba_checks.cli.check import write_json
     from mdba_checks.cli.terminal import screen
+    from mdba_checks.findings import with_sides
     from mdba_checks.outputs import check_target
     from mdba_checks.outputs import trend as compare
 
@@ -86,9 +87,8 @@ def trend(
             check_target(target, force=force, inputs=records)
     history = compare(records)
     if changed:
-        people = history[history["changed"]].groupby(["labeler", "group"]).groups
-        pairs = history.set_index(["labeler", "group"]).index
-        history = history[pairs.isin(list(people))]
+        named = with_sides(history).set_index(["labeler", "side"]).index
+        history = history[named.isin(named[history["changed"]])]
     if json_file:
         rows = [_plain(row) for row in history.to_dict("records")]
         write_json({"trend": rows}, json_file, force=force, inputs=records)
@@ -113,6 +113,7 @@ def _plot(history: pd.DataFrame, target: str, *, force: bool, inputs: list[Path]
 def _show(screen: Screen, history: pd.DataFrame) -> None:
     from rich.table import Table
 
+    from mdba_checks.findings import with_sides
     from mdba_checks.report import Axis, count
 
     limit = history["max_gap"].iloc[-1] if len(history) else math.nan
@@ -124,7 +125,7 @@ def _show(screen: Screen, history: pd.DataFrame) -> None:
             table.add_column(
                 name, justify="right" if name in _TO_THE_RIGHT else "left", no_wrap=True
             )
-    for row in history.itertuples(index=False):
+    for row in with_sides(history).itertuples(index=False):
         cells = _cells(screen, row, axis)
         shown = [cell for name, cell in zip(_HEADINGS, cells, strict=True) if name or drawn]
         table.add_row(*shown, style="bold red" if row.changed else "")
@@ -142,7 +143,7 @@ def _cells(screen: Screen, row: Any, axis: Axis) -> tuple[str, ...]:
 
     return (
         shorten(screen.clean(row.labeler), _NAME),
-        shorten(screen.clean(row.group), _NAME),
+        shorten(screen.clean(row.side), _NAME),
         str(row.check) if pd.isna(row.created) else f"{row.created:%Y-%m-%d %H:%M}",
         signed(row.gap, ascii_only=True),
         Interval(row.gap, row.ci_low, row.ci_high, row.finding).text(

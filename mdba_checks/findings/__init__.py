@@ -5,6 +5,7 @@ borderline, fair or inconclusive, the diagnostics say what the numbers rest on, 
 much more evidence would settle what is undecided.
 """
 
+from mdba_checks.findings.comparisons import comparisons, each, with_sides
 from mdba_checks.findings.corrections import adjust, errors_beyond
 from mdba_checks.findings.crowds import Crowds, crowd_table, find_crowds, with_crowds
 from mdba_checks.findings.diagnostics import (
@@ -15,6 +16,7 @@ from mdba_checks.findings.diagnostics import (
     Measures,
     Obstacle,
     diagnose,
+    diagnose_all,
     doubts,
     inspect,
     measure,
@@ -22,7 +24,8 @@ from mdba_checks.findings.diagnostics import (
     of_cohorts,
     with_pooled,
 )
-from mdba_checks.findings.gap_table import GAP_COLUMNS, gap_table, with_findings
+from mdba_checks.findings.estimated import WHOLE, Estimated, estimated_gaps
+from mdba_checks.findings.gap_table import GAP_COLUMNS, Basis, judge_tables, with_findings
 from mdba_checks.findings.gold_choice import (
     MOST_ROUNDS,
     Outlook,
@@ -61,7 +64,7 @@ from mdba_checks.findings.judge import (
 from mdba_checks.findings.model_gap import ModelGap, model_gaps
 from mdba_checks.findings.plan import PLAN_COLUMNS, Plan, check_wish, crowd_facts, make_plan
 from mdba_checks.findings.sensitivity import overturned, robustness
-from mdba_checks.findings.together import Together, take_together
+from mdba_checks.findings.together import Together, judge_together
 from mdba_checks.findings.undecided import (
     NEAR,
     SUSPECT,
@@ -86,10 +89,13 @@ __all__ = [
     "SUSPECT",
     "SUSPECTS_TOLERATED",
     "UNKNOWN",
+    "WHOLE",
+    "Basis",
     "Cause",
     "Contrast",
     "Crowds",
     "Diagnostic",
+    "Estimated",
     "Gaps",
     "Inspection",
     "Level",
@@ -109,19 +115,24 @@ __all__ = [
     "check_wish",
     "combined_weights",
     "compare",
+    "comparisons",
     "contrasts",
     "crowd_facts",
     "crowd_table",
     "diagnose",
+    "diagnose_all",
     "doubts",
     "draw",
+    "each",
     "errors_beyond",
+    "estimated_gaps",
     "far_beyond",
     "find_crowds",
     "find_families",
-    "gap_table",
     "inspect",
     "judge",
+    "judge_tables",
+    "judge_together",
     "make_plan",
     "measure",
     "model_gaps",
@@ -135,9 +146,9 @@ __all__ = [
     "said_about",
     "sides_of",
     "standing",
-    "take_together",
     "with_crowds",
     "with_findings",
     "with_pooled",
+    "with_sides",
     "worth_of",
 ]

@@ -38,6 +38,12 @@ class OwnEvidence:
     p_beyond: FloatArray  # that it is beyond, with the crowd
     stands_out: BoolArray  # whose own decisions speak against being like the others
 
+    @classmethod
+    def unknown(cls, shape: tuple[int, ...]) -> OwnEvidence:
+        """Return that nothing is known, for so many labelers and contrasts."""
+        nothing = np.full(shape, np.nan)
+        return cls(nothing, nothing, np.zeros(shape, dtype=bool))
+
 
 @dataclass(frozen=True)
 class Crowds:
@@ -182,8 +188,10 @@ def crowd_table(
     for each, crowd, shift in zip(measures.contrasts, crowds.gaps, crowds.shift, strict=True):
         found = spread(crowd.moved(shift), max_gap, confidence)
         row: dict[str, Any] = {
+            "attribute": measures.question.attribute,
             "group": measures.groups[each.group],
             "reference": measures.reference_name(each),
+            "class": measures.question.label_class,
             "n_labelers": int((crowd.n_labels.sum(axis=1) > 0).sum()),
         }
         for field in fields(found):

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from mdba_checks.config import CheckConfig
-from mdba_checks.findings.crowds import Crowds
+from mdba_checks.findings.crowds import Crowds, OwnEvidence, with_crowds
 from mdba_checks.findings.diagnostics import Measures, doubts, obstacles
-from mdba_checks.findings.inference import Contrast, Gaps
+from mdba_checks.findings.inference import Gaps
 from mdba_checks.findings.judge import INCONCLUSIVE, judge
 from mdba_checks.findings.sensitivity import overturned, robustness
 from mdba_checks.metrics import EVERYONE_ELSE
 
 GAP_COLUMNS = (
     "labeler",
+    "attribute",
     "group",
     "reference",
+    "class",
     "metric",
     "gap",
     "std_error",
@@ -44,23 +47,41 @@ GAP_COLUMNS = (
 )
 
 
-def gap_table(
+@dataclass(frozen=True)
+class Basis:
+    """What the findings about one question rest on, before a policy judges them.
+
+    Attributes
+    ----------
+    numbers
+        The gaps; those of people with few labels by what the crowd says about them.
+    measures
+        What assumption checks ask for.
+    crowds
+        The crowd, where there is one.
+    """
+
+    numbers: Gaps
+    measures: Measures
+    crowds: Crowds | None = None
+
+
+def draft_table(
     who: Sequence[str],
-    wanted: Sequence[Contrast],
     numbers: Gaps,
     measures: Measures,
     config: CheckConfig,
     crowds: Crowds | None = None,
-    decided: Gaps | None = None,
-) -> pd.DataFrame:
-    """Return the gaps of `who` with findings under the policy, columns as in `GAP_COLUMNS`.
+) -> tuple[pd.DataFrame, Basis]:
+    """Return the gaps of `who` without findings, columns as in `GAP_COLUMNS`, and their basis.
 
-    `numbers` are about the labels in the table. With `crowds`, `gap` and the findings are about how
-    people decide: `decided`, what `with_crowds` returns.
+    `numbers` are about the labels in the table; with `crowds`, `gap` and the findings are about how
+    people decide.
     """
+    wanted = measures.contrasts
     table_gap = numbers.gap
     table_low, table_high = numbers.interval(config.confidence)
-    numbers = decided or numbers
+    numbers = with_crowds(numbers, crowds, config.confidence)
     low, high = numbers.interval(config.confidence)
     rate_low, rate_high = numbers.rate_interval(config.confidence)
     groups = [measures.groups[each.group] for each in wanted]
@@ -72,8 +93,10 @@ def gap_table(
     table = pd.DataFrame(
         {
             "labeler": np.repeat(np.array(who, dtype=object), len(wanted)),
+            "attribute": measures.question.attribute,
             "group": np.tile(np.array(groups, dtype=object), len(who)),
             "reference": np.tile(np.array(against, dtype=object), len(who)),
+            "class": measures.question.label_class,
             "metric": config.metric,
             "gap": numbers.gap.ravel(),
             "std_error": numbers.std_error.ravel(),
@@ -99,36 +122,61 @@ def gap_table(
         },
         columns=list(GAP_COLUMNS),
     )
-    return with_findings(table, numbers, measures, config, crowds)
+    return table, Basis(numbers, measures, crowds)
 
 
-def with_findings(
-    table: pd.DataFrame,
-    numbers: Gaps,
-    measures: Measures,
-    config: CheckConfig,
-    crowds: Crowds | None = None,
-) -> pd.DataFrame:
+def judge_tables(drafts: Sequence[tuple[pd.DataFrame, Basis]], config: CheckConfig) -> pd.DataFrame:
+    """Return the gaps of several questions in one table, judged together."""
+    table = pd.concat([table for table, _ in drafts], ignore_index=True)
+    return with_findings(table, [basis for _, basis in drafts], config)
+
+
+def with_findings(table: pd.DataFrame, parts: Sequence[Basis], config: CheckConfig) -> pd.DataFrame:
     """Return a table of gaps with findings under the policy, and how much would overturn them.
 
-    `numbers` are those that findings rest on, `with_crowds` where there is a crowd.
+    The rows of the first part come first in the table, and so on. All rows count as comparisons
+    that are made at once.
     """
-    policy = config.policy
+    policy, confidence = config.policy, config.confidence
     judged = judge(
         table,
         policy,
-        confidence=config.confidence,
-        obstacles=obstacles(measures, policy),
-        doubts=doubts(measures, policy),
-        overturned=overturned(numbers, measures, policy.max_gap),
-        freedom=numbers.freedom.ravel(),
-        own=None if crowds is None else crowds.evidence(policy.max_gap, config.confidence),
-        wording=measures.wording,
+        confidence=confidence,
+        obstacles=[each for part in parts for each in obstacles(part.measures, policy)],
+        doubts=[each for part in parts for each in doubts(part.measures, policy)],
+        overturned=[
+            each
+            for part in parts
+            for each in overturned(part.numbers, part.measures, policy.max_gap)
+        ],
+        freedom=np.concatenate([part.numbers.freedom.ravel() for part in parts]),
+        own=_own_evidence(parts, policy.max_gap, confidence),
+        wording=[part.measures.wording for part in parts for _ in range(part.numbers.gap.size)],
     )
     found = judged["finding"] != INCONCLUSIVE
-    if measures.estimator.is_doubly_robust:
-        counted = measures.counted.ravel() & found
+    if parts[0].measures.estimator.is_doubly_robust:
+        counted = np.concatenate([part.measures.counted.ravel() for part in parts]) & found
         judged.loc[counted, "reason"] += " (counted, not estimated)"
-    holds = robustness(numbers, *numbers.interval(config.confidence), policy.max_gap).ravel()
-    judged["robustness"] = np.where(found, holds, np.nan)
+    holds = [
+        robustness(part.numbers, *part.numbers.interval(confidence), policy.max_gap).ravel()
+        for part in parts
+    ]
+    judged["robustness"] = np.where(found, np.concatenate(holds), np.nan)
     return judged
+
+
+def _own_evidence(parts: Sequence[Basis], max_gap: float, confidence: float) -> OwnEvidence | None:
+    """Return what people's own decisions say, in one row; None without any crowd."""
+    if all(part.crowds is None for part in parts):
+        return None
+    each = [
+        OwnEvidence.unknown(part.numbers.gap.shape)
+        if part.crowds is None
+        else part.crowds.evidence(max_gap, confidence)
+        for part in parts
+    ]
+    return OwnEvidence(
+        np.concatenate([one.p_value.ravel() for one in each]),
+        np.concatenate([one.p_beyond.ravel() for one in each]),
+        np.concatenate([one.stands_out.ravel() for one in each]),
+    )

@@ -40,7 +40,7 @@ def said_about(who: str, row: Mapping[Any, Any]) -> str:
     """
     if row["finding"] == BIASED:  # the reason is then what they do
         return f"{who} {row['reason']}"
-    return f"{who}, {row['group']}: {row['reason']}"
+    return f"{who}, {row.get('side', row['group'])}: {row['reason']}"
 
 
 def by_severity(gaps: pd.DataFrame) -> pd.DataFrame:
@@ -67,7 +67,7 @@ def judge(
     overturned: Sequence[str] = (),
     freedom: FloatArray | float = np.inf,
     own: OwnEvidence | None = None,
-    wording: Wording | None = None,
+    wording: Sequence[Wording] = (),
 ) -> pd.DataFrame:
     """Return `gaps` with `p_value`, `finding`, `cause`, `reason` and `p_beyond` under a policy.
 
@@ -90,7 +90,7 @@ def judge(
     own
         What people's own decisions say, for rows whose gap was learned from a crowd.
     wording
-        How reasons describe the rate.
+        Per row, how reasons describe the rate.
     """
     judged = gaps.copy()
     gap, error = gaps["gap"].to_numpy(), gaps["std_error"].to_numpy()
@@ -117,9 +117,9 @@ def judge(
     rows: Iterable[Any] = judged.itertuples(index=False)
     answers = [
         _answer(row.finding, obstacle, doubt, overturning)
-        or (row.finding, "", _reason(row, policy, confidence, len(gaps), wording or Wording()))
-        for row, obstacle, doubt, overturning in zip(
-            rows, obstacles, doubts, overturned, strict=True
+        or (row.finding, "", _reason(row, policy, confidence, len(gaps), words))
+        for row, obstacle, doubt, overturning, words in zip(
+            rows, obstacles, doubts, overturned, wording or [Wording()] * len(gaps), strict=True
         )
     ]
     judged["finding"] = [finding for finding, _, _ in answers]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ import pandas as pd
 from mdba_checks.config import CheckConfig, Policy
 from mdba_checks.estimation import Rates
 from mdba_checks.findings.diagnostics import Measures, of_cohorts
-from mdba_checks.findings.gap_table import gap_table
+from mdba_checks.findings.gap_table import draft_table, judge_tables
 from mdba_checks.findings.inference import Gaps, compare
 from mdba_checks.tables import Data, IntArray
 
@@ -23,11 +24,12 @@ class Together:
     numbers: Gaps
     measures: Measures
 
-    def table(self, config: CheckConfig, policy: Policy) -> pd.DataFrame:
-        """Return a row per cohort and group, under a policy."""
-        asked = config.model_copy(update={"policy": policy})
-        wanted = self.measures.contrasts
-        return gap_table(self.names, wanted, self.numbers, self.measures, asked)
+
+def judge_together(parts: Sequence[Together], config: CheckConfig, policy: Policy) -> pd.DataFrame:
+    """Return a row per cohort and group, of all questions, under a policy."""
+    asked = config.model_copy(update={"policy": policy})
+    drafts = [draft_table(each.names, each.numbers, each.measures, asked) for each in parts]
+    return judge_tables(drafts, asked)
 
 
 def take_together(

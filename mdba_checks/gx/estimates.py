@@ -11,9 +11,9 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from threading import Lock
 
-from mdba_checks.assessment import Assessment, assess_data
+from mdba_checks.assessment import Assessment, assess_tables
 from mdba_checks.config import CheckConfig, Policy
-from mdba_checks.tables import KEY_VARIABLE, Source, load
+from mdba_checks.tables import KEY_VARIABLE, Source, open_tables
 
 _KEPT = 8
 
@@ -34,14 +34,14 @@ def estimate(labels: Source, gold: Source, config: CheckConfig) -> Assessment:
     >>> strict.p_right is loose.p_right
     True
     """
-    data = load(labels, gold, config)
-    key = (data.labels_hash, data.gold_hash, _method(config))
+    opened = open_tables(labels, gold, config)
+    key = (opened.labels_hash, opened.gold_hash, _method(config))
     with _guard:
         found = _finished.get(key)
         if found is not None:
             _finished.move_to_end(key)
     if found is None:
-        found = assess_data(data, config, [config.estimator])[config.estimator]
+        found = assess_tables(opened, config, [config.estimator])[config.estimator]
         with _guard:
             _finished[key] = found
             while len(_finished) > _KEPT:

@@ -6,7 +6,12 @@ decided by `decide_release`, whoever asks.
 """
 
 from mdba_checks.outputs.annotate import ADDED_COLUMNS, annotate, refuse_annotated, rows_of_biased
-from mdba_checks.outputs.cached_assessment import from_cache, row_arrays, to_cache
+from mdba_checks.outputs.cached_assessment import (
+    from_cache,
+    row_arrays,
+    to_cache,
+    with_row_arrays,
+)
 from mdba_checks.outputs.copied_rows import ArrowRows, column_names, format_of
 from mdba_checks.outputs.files import check_target, make_folder, whole_file, write_whole
 from mdba_checks.outputs.findings_csv import as_csv, findings_csv, rules_csv
@@ -89,6 +94,7 @@ __all__ = [
     "trend",
     "verify",
     "whole_file",
+    "with_row_arrays",
     "write_mapping",
     "write_release",
     "write_sheet",

@@ -20,13 +20,15 @@ import pyarrow as pa
 from mdba_checks.assessment import Assessment
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
-from mdba_checks.findings import BIASED, INCONCLUSIVE, SEVERITY
+from mdba_checks.findings import BIASED, INCONCLUSIVE, SEVERITY, Estimated
 from mdba_checks.outputs.copied_rows import arrow_rows
 from mdba_checks.tables import (
     BoolArray,
     FloatArray,
     IntArray,
     Source,
+    as_names,
+    combined_names,
     content,
     is_database,
     read_source,
@@ -35,6 +37,7 @@ from mdba_checks.tables import (
     text_columns,
 )
 
+_NUMBERS = ("gap", "ci_low", "ci_high")
 ADDED_COLUMNS = ("mdba_gap", "mdba_ci_low", "mdba_ci_high", "mdba_finding", "mdba_p_positive")
 
 # A rate of 0 or 1 comes from few items; as a likelihood it would silence all other evidence.
@@ -44,7 +47,8 @@ _LEAST, _MOST = 0.01, 0.99
 def annotate(labels: Source, assessment: Assessment) -> pd.DataFrame:
     """Return the labels with what is known about every row in five more columns.
 
-    ``mdba_gap, mdba_ci_low, mdba_ci_high, mdba_finding`` are those of the row's labeler and group.
+    ``mdba_gap, mdba_ci_low, mdba_ci_high, mdba_finding`` are those of the row's labeler and group;
+    of several comparisons that the row belongs to (by group columns or classes), the worst.
     A row of the reference group has no gap of its own: its numbers are missing, and its finding is
     the labeler's most severe one. Rows that were dropped because they lack a labeler, label or
     group are inconclusive. ``mdba_p_positive`` is the probability that the right label is 1.
@@ -115,21 +119,84 @@ class AssessedRows:
 
 
 def findings_by_row(table: pa.Table, assessment: Assessment) -> pd.DataFrame:
-    """Return the five columns alone, one row per row of a table from `read_assessed`."""
-    cells = locate(table, assessment)
-    dropped = assessment.decision < 0
-    gaps = assessment.gaps
+    """Return the five columns alone, one row per row of a table from `read_assessed`.
+
+    Where a check asks several questions, each row has what the worst answer about it says: the most
+    severe finding, and of several such the largest gap. `mdba_p_positive` is then that of the same
+    attribute and, where every class is looked at, the probability that the row's own label is
+    right.
+    """
+    gaps, dropped = assessment.gaps, assessment.estimated[0].decision < 0
+    by_attribute: dict[str, FloatArray] = {}
+    worst: _Found | None = None
+    for number, each in enumerate(assessment.estimated):
+        question, cells = each.question, locate(table, assessment, each)
+        own = gaps[gaps["attribute"] == question.attribute]
+        if question.label_class is not None:
+            own = own[own["class"] == question.label_class]
+        found = _found(own, cells, dropped, number)
+        worst = found if worst is None else worst.worse_of(found)
+        p_positive = _p_positive(each, cells)
+        if question.label_class is not None:
+            before = by_attribute.get(question.attribute, np.full(len(p_positive), np.nan))
+            p_positive = np.where(each.decision == 1, p_positive, before)
+        by_attribute[question.attribute] = p_positive
+    assert worst is not None  # noqa: S101  a check asks at least one question
+    findings = np.array(list(SEVERITY), dtype=object)
+    attributes = [each.question.attribute for each in assessment.estimated]
+    known = list(by_attribute)
+    place = np.array([known.index(each) for each in attributes])[worst.question]
+    stacked = np.stack(list(by_attribute.values()))
+    return pd.DataFrame(
+        {
+            **{f"mdba_{name}": worst.numbers[name] for name in _NUMBERS},
+            "mdba_finding": findings[worst.severity],
+            "mdba_p_positive": stacked[place, np.arange(len(place))],
+        },
+        columns=list(ADDED_COLUMNS),
+    )
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What was found about every row: numbers, how severe it is, and by which question."""
+
+    numbers: Mapping[str, FloatArray]
+    severity: IntArray  # place in `SEVERITY`, the most severe first
+    question: IntArray
+
+    def worse_of(self, other: _Found) -> _Found:
+        """Return, row by row, the one that is worse; of two equal ones, this."""
+        sizes = (np.abs(each.numbers["gap"]) for each in (self, other))
+        mine, theirs = (np.nan_to_num(size, nan=-1) for size in sizes)
+        worse = (other.severity < self.severity) | (
+            (other.severity == self.severity) & (theirs > mine)
+        )
+        numbers = {
+            name: np.where(worse, other.numbers[name], own) for name, own in self.numbers.items()
+        }
+        return _Found(
+            numbers,
+            np.where(worse, other.severity, self.severity),
+            np.where(worse, other.question, self.question),
+        )
+
+
+def _found(gaps: pd.DataFrame, cells: Cells, dropped: BoolArray, question: int) -> _Found:
+    """Return what the gaps of one question say about every row."""
     place = cells.number(gaps["labeler"], gaps["group"])
-    found: dict[str, Any] = {}
-    for name in ("gap", "ci_low", "ci_high"):
-        numbers = np.full(cells.count, np.nan)
-        numbers[place] = gaps[name]
-        found[f"mdba_{name}"] = np.where(dropped, np.nan, cells.spread(numbers, np.nan))
-    finding = np.repeat(_most_severe(gaps, cells), len(cells.groups))
-    finding[place] = gaps["finding"]
-    found["mdba_finding"] = np.where(dropped, INCONCLUSIVE, cells.spread(finding, INCONCLUSIVE))
-    found["mdba_p_positive"] = _p_positive(assessment, cells)
-    return pd.DataFrame(found, columns=list(ADDED_COLUMNS))
+    numbers: dict[str, FloatArray] = {}
+    for name in _NUMBERS:
+        by_cell = np.full(cells.count, np.nan)
+        by_cell[place] = gaps[name]
+        numbers[name] = np.where(dropped, np.nan, cells.spread(by_cell, np.nan))
+    ranks = gaps["finding"].map(SEVERITY)
+    worst = ranks.groupby(gaps["labeler"]).min().reindex(list(cells.labelers)).to_numpy()
+    severity = np.repeat(worst, len(cells.groups))
+    severity[place] = ranks
+    unknown = SEVERITY[INCONCLUSIVE]
+    rows = np.where(dropped, unknown, cells.spread(severity, unknown)).astype(np.int64)
+    return _Found(numbers, rows, np.full(len(rows), question))
 
 
 def rows_of_biased(
@@ -237,19 +304,24 @@ def read_assessed(labels: Source, assessment: Assessment, name: str = "") -> Ass
     return AssessedRows(source=labels, order=held.order, table=table, place=place, config=config)
 
 
-def locate(table: pa.Table, assessment: Assessment) -> Cells:
-    """Find the labeler and the group of every row of a table from `read_assessed`."""
-    columns = assessment.config.columns
-    labelers = tuple(dict.fromkeys(assessment.gaps["labeler"]))
-    groups = assessment.data.groups
+def locate(table: pa.Table, assessment: Assessment, asked: Estimated | None = None) -> Cells:
+    """Find the labeler and the group of every row of a table from `read_assessed`.
+
+    `asked` says by which question rows are grouped; by default the first.
+    """
+    asked = assessment.estimated[0] if asked is None else asked
+    labelers, groups = asked.measures.labelers, asked.measures.groups
     known = {name: place for place, name in enumerate(labelers)}
     if assessment.pseudonyms is not None:
         known = {name: known[alias] for name, alias in assessment.pseudonyms.items()}
+    columns = [table.column(name) for name in asked.question.columns]
+    if len(columns) > 1:
+        columns = [pa.chunked_array([combined_names([as_names(each) for each in columns])])]
     return Cells(
-        labelers,
-        groups,
-        _places(table.column(columns.labeler), known),
-        _places(table.column(columns.group), {name: place for place, name in enumerate(groups)}),
+        labelers=labelers,
+        groups=groups,
+        labeler=_places(table.column(assessment.config.columns.labeler), known),
+        group=_places(columns[0], {name: place for place, name in enumerate(groups)}),
     )
 
 
@@ -273,18 +345,11 @@ def _places(column: pa.ChunkedArray, known: Mapping[str, int]) -> IntArray:
     return places
 
 
-def _most_severe(gaps: pd.DataFrame, cells: Cells) -> Any:
-    """Return the most severe finding about every labeler."""
-    findings = list(SEVERITY)
-    rank = gaps["finding"].map(SEVERITY).groupby(gaps["labeler"]).min()
-    return np.array([findings[rank[name]] for name in cells.labelers], dtype=object)
-
-
-def _p_positive(assessment: Assessment, cells: Cells) -> FloatArray:
+def _p_positive(asked: Estimated, cells: Cells) -> FloatArray:
     """Return the probability that yes is right, by Bayes' rule: g before, the decision as news."""
-    said_yes = assessment.decision == 1
-    rates = assessment.rates
-    if rates is None or assessment.p_right is None:
+    said_yes = asked.decision == 1
+    rates = asked.rates
+    if rates is None or asked.p_right is None:
         return np.full(len(said_yes), np.nan)
     place = cells.number(rates["labeler"], rates["group"])
     likelihood = []
@@ -293,6 +358,6 @@ def _p_positive(assessment: Assessment, cells: Cells) -> FloatArray:
         rate[place] = rates[name].clip(_LEAST, _MOST)
         yes = cells.spread(rate, np.nan)
         likelihood.append(np.where(said_yes, yes, 1 - yes))
-    right, wrong = assessment.p_right * likelihood[0], (1 - assessment.p_right) * likelihood[1]
+    right, wrong = asked.p_right * likelihood[0], (1 - asked.p_right) * likelihood[1]
     p: FloatArray = right / (right + wrong)
     return p

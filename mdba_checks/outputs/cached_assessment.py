@@ -34,9 +34,9 @@ def to_cache(assessment: Assessment) -> dict[str, Any]:
     >>> from_cache(to_cache(assessment)).gaps.equals(assessment.gaps)
     True
     """
-    without_rows: dict[str, Any] = {name: rows[:0] for name, rows in row_arrays(assessment).items()}
-    without: dict[str, Any] = {**without_rows, "pseudonyms": None, "origin": Origin()}
-    plain: dict[str, Any] = _plain(replace(assessment, **without))
+    without_rows = {name: rows[:0] for name, rows in row_arrays(assessment).items()}
+    without = with_row_arrays(assessment, without_rows)
+    plain: dict[str, Any] = _plain(replace(without, pseudonyms=None, origin=Origin()))
     return plain
 
 
@@ -47,8 +47,30 @@ def from_cache(values: Mapping[str, Any]) -> Assessment:
 
 
 def row_arrays(assessment: Assessment) -> dict[str, np.ndarray[Any, Any]]:
-    """Return what an assessment knows of every row of the labels, by the name of the attribute."""
-    values = {each.name: getattr(assessment, each.name) for each in fields(assessment)}
+    """Return what an assessment knows of every row of the labels, by the name of the attribute.
+
+    Names of what a question knows begin with its number.
+    """
+    found = _arrays(assessment)
+    for number, each in enumerate(assessment.estimated):
+        found |= {f"{number}.{name}": value for name, value in _arrays(each).items()}
+    return found
+
+
+def with_row_arrays(
+    assessment: Assessment, arrays: Mapping[str, np.ndarray[Any, Any]]
+) -> Assessment:
+    """Return an assessment with what is known of every row, as from `row_arrays`."""
+    estimated = []
+    for number, each in enumerate(assessment.estimated):
+        own: dict[str, Any] = {name: arrays[f"{number}.{name}"] for name in _arrays(each)}
+        estimated.append(replace(each, **own))
+    shared: dict[str, Any] = {name: arrays[name] for name in _arrays(assessment)}
+    return replace(assessment, estimated=tuple(estimated), **shared)
+
+
+def _arrays(known: Any) -> dict[str, np.ndarray[Any, Any]]:
+    values = {each.name: getattr(known, each.name) for each in fields(known)}
     return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
 
 

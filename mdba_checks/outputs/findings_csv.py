@@ -12,7 +12,7 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mdba_checks.assessment import WHOLE
+from mdba_checks.findings import WHOLE
 
 # Where a record keeps them, what they are about, and which column has the name.
 _LEVELS = (

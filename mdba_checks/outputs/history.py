@@ -28,7 +28,9 @@ from mdba_checks.outputs.record import Record, to_json
 
 COLUMNS = (
     "labeler",
+    "attribute",
     "group",
+    "class",
     "check",
     "created",
     "gap",
@@ -41,6 +43,7 @@ COLUMNS = (
     "changed",
 )
 
+_COMPARED = ("attribute", "group", "class")
 _NUMBERS = ("gap", "std_error", "ci_low", "ci_high")
 _ALIKE = ("metric", "estimator")
 _TIME = "%Y%m%dT%H%M%S.%f"  # in names of records: they sort by it
@@ -111,8 +114,9 @@ def trend(records: Sequence[Mapping[str, Any] | str | Path]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per labeler, group and check: ``labeler, group, check, created, gap, ci_low,
-        ci_high, finding, max_gap, change, change_p, changed``. `check` counts from 1; `created` is
+        One row per labeler, comparison and check: ``labeler, attribute, group, class, check,
+        created, gap, ci_low, ci_high, finding, max_gap, change, change_p, changed``. `attribute`
+        is the group column; `check` counts from 1; `created` is
         a time in UTC, or missing; `max_gap` is what was tolerated; `change` is since the labeler's
         check before, `change_p` its p-value adjusted for all changes of that check, and
         `changed` says whether it is beyond chance, by the confidence of the check.
@@ -138,8 +142,14 @@ def trend(records: Sequence[Mapping[str, Any] | str | Path]) -> pd.DataFrame:
     _refuse_unlike(checks)
     tables = [_table(check, number) for number, check in enumerate(checks, start=1)]
     history = pd.concat(tables, ignore_index=True)
-    history = history.sort_values(["labeler", "group", "check"], kind="stable", ignore_index=True)
-    before = history.groupby(["labeler", "group", "reference"], sort=False)[
+    # An empty class sorts, None does not.
+    history = history.sort_values(
+        ["labeler", *_COMPARED, "check"],
+        kind="stable",
+        ignore_index=True,
+        key=lambda values: values.fillna("") if values.name == "class" else values,
+    )
+    before = history.groupby(["labeler", *_COMPARED, "reference"], sort=False, dropna=False)[
         ["gap", "std_error"]
     ].shift()
     history["change"] = history["gap"] - before["gap"]
@@ -233,10 +243,19 @@ def _refuse_unlike(checks: Sequence[Record]) -> None:
             )
 
 
+def _group_column(check: Record) -> str:
+    columns = (check.config or {}).get("columns")
+    named = columns.get("group") if isinstance(columns, Mapping) else None
+    return named if isinstance(named, str) else "group"
+
+
 def _table(check: Record, number: int) -> pd.DataFrame:
-    wanted = ["labeler", "group", "reference", "finding", *_NUMBERS]
-    rows = [each.model_dump(include=set(wanted)) for each in check.gaps]
+    wanted = ["labeler", *_COMPARED, "reference", "finding", *_NUMBERS]
+    rows = [each.model_dump(by_alias=True) for each in check.gaps]
     table = pd.DataFrame(rows, columns=wanted).astype(dict.fromkeys(_NUMBERS, float))
+    # Older records have one group column, which their settings name.
+    table["attribute"] = table["attribute"].fillna(_group_column(check))
+    table["class"] = table["class"].astype(object).where(table["class"].notna(), None)
     created = _time(check.created) if check.created else None
     limit = check.policy.get("max_gap")
     return table.assign(

@@ -21,10 +21,10 @@ from mdba_checks.assessment import Assessment, assess
 from mdba_checks.config import Policy
 from mdba_checks.errors import InputError
 from mdba_checks.estimation import Progress
-from mdba_checks.outputs.annotate import Cells, findings_by_row, locate, read_assessed
+from mdba_checks.outputs.annotate import findings_by_row, locate, read_assessed
 from mdba_checks.outputs.copied_rows import format_of
 from mdba_checks.tables import BoolArray, Source, TextModel
-from mdba_checks.verdict import Decision, gate
+from mdba_checks.verdict import Decision, Removal, gate
 
 NOTHING_LEFT = "nothing is left"
 
@@ -98,7 +98,7 @@ def quarantine(
     table = read_assessed(labels, assessment).table
     removed: BoolArray = np.zeros(table.num_rows, dtype=bool)
     findings = findings_by_row(table, assessment)
-    gone: list[tuple[str, str]] = []
+    gone: list[Removal] = []
     rest: Assessment | None = assessment
     decision = gate(assessment)
     while rest is not None and decision.verdict == "quarantine":
@@ -123,7 +123,7 @@ def quarantine(
         # Somebody whose rows about a group were taken out cannot be compared there any more. That
         # was asked for and leaves nothing undecided.
         decision = gate(rest, without=gone)
-    labelers = tuple(dict.fromkeys(who for who, _ in gone))
+    labelers = tuple(dict.fromkeys(each.labeler for each in gone))
     return Quarantine(
         removed=removed, labelers=labelers, assessment=rest, decision=decision, findings=findings
     )
@@ -169,16 +169,20 @@ def _assess_rest(
     return rest, ""
 
 
-def _rows_of(
-    pairs: Sequence[tuple[str, str]], assessment: Assessment, table: pa.Table
-) -> BoolArray:
+def _rows_of(removes: Sequence[Removal], assessment: Assessment, table: pa.Table) -> BoolArray:
     """Return which rows of an assessed table belong to labelers, or to them and a group."""
-    cells: Cells = locate(table, assessment)
     if assessment.config.policy.quarantine == "labeler":
-        goes = np.append(np.isin(cells.labelers, [who for who, _ in pairs]), values=False)
+        cells = locate(table, assessment)
+        names = [each.labeler for each in removes]
+        goes = np.append(np.isin(cells.labelers, names), values=False)
         found: BoolArray = goes[cells.labeler]  # -1, nobody, finds the last entry
-    else:
+        return found
+    found = np.zeros(table.num_rows, dtype=bool)
+    for attribute in dict.fromkeys(each.attribute for each in removes):
+        asked = next(e for e in assessment.estimated if e.question.attribute == attribute)
+        cells = locate(table, assessment, asked)
+        own = [(each.labeler, each.group) for each in removes if each.attribute == attribute]
         wanted = np.zeros(cells.count, dtype=bool)
-        wanted[cells.number(*zip(*pairs, strict=True))] = True
-        found = cells.spread(wanted, absent=False)
+        wanted[cells.number(*zip(*own, strict=True))] = True
+        found |= cells.spread(wanted, absent=False)
     return found

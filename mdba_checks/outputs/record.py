@@ -182,7 +182,7 @@ class Record(_Strict):
     verdict: Verdict | None = None
     reasons: list[str] = []
     policy: dict[str, Any] = {}
-    reference: bool | int | str | None = None
+    reference: bool | int | str | dict[str, bool | int | str] | None = None
     seed: int | None = None
     version: str | None = None
     diagnostics: list[Said] = []

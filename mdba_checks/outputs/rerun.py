@@ -21,6 +21,7 @@ from mdba_checks.assessment import Assessment, assess
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
 from mdba_checks.estimation import Progress
+from mdba_checks.findings import with_sides
 from mdba_checks.outputs.record import GapRow, Hashes, Places, Record, parse_record, versions
 from mdba_checks.outputs.release_rule import Release, decide_release
 from mdba_checks.outputs.sidecar import is_sealed, sidecar_path
@@ -257,7 +258,7 @@ def _refuse_contradictions(
         if key in record and record[key] != plain[key]:
             raise InputError(f"{path} is damaged: {key!r} and 'config.{key}' differ")
     for rows in (recorded.gaps, (recorded.recheck and recorded.recheck.gaps) or []):
-        if len({(row.labeler, row.group) for row in rows}) < len(rows):
+        if len({_named(row) for row in rows}) < len(rows):
             raise InputError(f"{path} is damaged: 'gaps' has a labeler and group twice")
         if any(row.metric != config.metric for row in rows):
             raise InputError(f"{path} is damaged: 'gaps' and 'config.metric' differ")
@@ -398,13 +399,22 @@ def _compared(
     )
 
 
+def _named(row: GapRow, attribute: str | None = None) -> tuple[str, str, str, str]:
+    """Return what names a comparison; older records do not say their group column."""
+    of_class = "" if row.class_ is None else str(row.class_)
+    return (row.labeler, row.attribute or attribute or "", row.group, of_class)
+
+
 def _differences(
     recorded: Sequence[GapRow], found: pd.DataFrame, tolerance: float
 ) -> list[Difference]:
-    rows = {(row["labeler"], row["group"]): row for row in found.to_dict("records")}
+    sided = with_sides(found).assign(**{"class": found["class"].fillna("")})
+    names = zip(*(sided[name] for name in ("labeler", "attribute", "group", "class")), strict=True)
+    rows = dict(zip(names, sided.to_dict("records"), strict=True))
+    first = next((name[1] for name in rows), None)
     differences = []
     for old in recorded:
-        new = rows.pop((old.labeler, old.group), None)
+        new = rows.pop(_named(old, first), None)
         if new is None:
             differences.append(
                 Difference(
@@ -423,14 +433,22 @@ def _differences(
             if not _close(then, today, tolerance):
                 differences.append(
                     Difference(
-                        labeler=old.labeler, group=old.group, name=name, recorded=then, found=today
+                        labeler=old.labeler,
+                        group=new["side"],
+                        name=name,
+                        recorded=then,
+                        found=today,
                     )
                 )
     differences += [
         Difference(
-            labeler=labeler, group=group, name="the gap", recorded=None, found=float(row["gap"])
+            labeler=row["labeler"],
+            group=row["side"],
+            name="the gap",
+            recorded=None,
+            found=float(row["gap"]),
         )
-        for (labeler, group), row in rows.items()
+        for row in rows.values()
     ]
     return differences
 

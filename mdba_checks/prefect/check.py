@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,14 @@ from prefect.cache_policies import NO_CACHE
 from mdba_checks.assessment import Assessment, assess
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
-from mdba_checks.outputs import from_cache, row_arrays, to_cache, to_record, whole_file
+from mdba_checks.outputs import (
+    from_cache,
+    row_arrays,
+    to_cache,
+    to_record,
+    whole_file,
+    with_row_arrays,
+)
 from mdba_checks.prefect.support import (
     JSON,
     code_version,
@@ -191,7 +197,7 @@ def with_rows(kept: Mapping[str, Any], assessment: Assessment) -> Assessment | N
     if not path.is_file() or _hash(path) != kept["rows"]["hash"]:
         return None
     with np.load(path, allow_pickle=False) as arrays:
-        return replace(assessment, **{name: arrays[name] for name in arrays.files})
+        return with_row_arrays(assessment, {name: arrays[name] for name in arrays.files})
 
 
 def _hash(path: Path) -> str:

@@ -1,6 +1,6 @@
 """The report as one HTML file, plots, pages for Prefect and formats for CI: what people read."""
 
-from mdba_checks.assessment import WHOLE
+from mdba_checks.findings import WHOLE
 from mdba_checks.report.artifacts import (
     artifact_key,
     labeler_rows,

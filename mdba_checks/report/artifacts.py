@@ -14,10 +14,10 @@ from typing import Any
 
 import pandas as pd
 
-from mdba_checks.assessment import WHOLE, Assessment
+from mdba_checks.assessment import Assessment
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import MissingExtraError, visible
-from mdba_checks.findings import INCONCLUSIVE, by_severity
+from mdba_checks.findings import INCONCLUSIVE, WHOLE, by_severity, with_sides
 from mdba_checks.report.explanations import headline, next_steps
 from mdba_checks.report.formatting import interval, percent, sentence, signed
 from mdba_checks.report.interval import Axis, Interval
@@ -177,12 +177,12 @@ def labeler_rows(assessment: Assessment, decision: Decision) -> list[dict[str, A
     >>> row["labeler"], row["group"], row["finding"]
     ('L1', 'women', 'biased')
     """
-    gaps = by_severity(assessment.with_policy(decision.policy).gaps).head(MOST_ROWS)
+    gaps = by_severity(with_sides(assessment.with_policy(decision.policy).gaps)).head(MOST_ROWS)
     rows: list[Any] = list(gaps.itertuples(index=False))
     return [
         {
             "labeler": visible(row.labeler, keep_joiners=True),
-            "group": visible(row.group),
+            "group": visible(row.side),
             "compared with": visible(row.reference),
             "finding": row.finding,
             "gap": signed(row.gap, 3),
@@ -212,8 +212,8 @@ def plan_page(assessment: Assessment) -> str:
     if not (gaps["finding"] == INCONCLUSIVE).any():
         return ""
     plan = assessment.plan()
-    shown = plan.table.head(_ROWS_ON_PAGE)
-    single = [f"{row.labeler}, {row.group}: {row.sentence}" for row in shown.itertuples()]
+    shown = with_sides(plan.table).head(_ROWS_ON_PAGE)
+    single = [f"{row.labeler}, {row.side}: {row.sentence}" for row in shown.itertuples()]
     rest = len(plan.table) - len(shown)
     outlook = assessment.outlook()
     summary = [*plan.summary, *(outlook.sentences[1:] if outlook.n_open else ())]
@@ -316,11 +316,11 @@ def _table_of(
     limit = assessment.config.policy.max_gap
     axis = Axis.of(gaps, limit)
     heading = [who, "group", "gap", f"{assessment.confidence:.0%} interval", "finding"]
-    shown: list[Any] = list(gaps.itertuples(index=False))
+    shown: list[Any] = list((gaps if "side" in gaps else with_sides(gaps)).itertuples(index=False))
     rows = [
         [
             plain(row.labeler),
-            plain(row.group),
+            plain(row.side),
             signed(row.gap),
             interval(row.ci_low, row.ci_high),
             row.finding,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from xml.etree import ElementTree as ET
 
 from mdba_checks.errors import quoted
-from mdba_checks.findings import BIASED, INCONCLUSIVE, said_about
+from mdba_checks.findings import BIASED, INCONCLUSIVE, said_about, with_sides
 
 if TYPE_CHECKING:
     from mdba_checks.assessment import Assessment
@@ -66,7 +66,7 @@ def github_annotations(
             file,
         )
     ]
-    gaps = assessment.with_policy(decision.policy).gaps
+    gaps = with_sides(assessment.with_policy(decision.policy).gaps)
     levels: tuple[tuple[str, Level], ...] = (
         (BIASED, "error" if decision.stops else "warning"),
         (INCONCLUSIVE, "warning"),
@@ -75,7 +75,7 @@ def github_annotations(
         rows = gaps[gaps["finding"] == finding]
         rows = rows.reindex(rows["gap"].abs().sort_values(ascending=False, kind="stable").index)
         for row in islice(rows.itertuples(index=False), MOST_OF_A_LEVEL):
-            about = f"{row.labeler}, {row.group}: {finding}"
+            about = f"{row.labeler}, {row.side}: {finding}"
             lines.append(_command(level, about, _said(row), file))
     return lines
 
@@ -157,8 +157,8 @@ def _cases(assessment: Assessment, decision: Decision) -> Iterator[ET.Element]:
     stops = decision.verdict == "inconclusive"
     tags = {BIASED: "failure", INCONCLUSIVE: "error" if stops else "skipped"}
     row: Any
-    for row in assessment.with_policy(decision.policy).gaps.itertuples(index=False):
-        case = junit_case(f"{row.labeler}: {row.group} vs {row.reference}", f"mdba.{row.metric}")
+    for row in with_sides(assessment.with_policy(decision.policy).gaps).itertuples(index=False):
+        case = junit_case(f"{row.labeler}: {row.side} vs {row.reference}", f"mdba.{row.metric}")
         if row.finding in tags:
             junit_outcome(case, tags[row.finding], row.finding, _said(row))
         yield case

@@ -13,8 +13,7 @@ from typing import Any
 import pandas as pd
 
 from mdba_checks.errors import joined, quoted
-from mdba_checks.findings import SEVERITY, by_severity
-from mdba_checks.report.comparisons import each, with_sides
+from mdba_checks.findings import SEVERITY, by_severity, each, with_sides
 from mdba_checks.report.formatting import interval, signed
 from mdba_checks.report.interval import Axis, Interval
 from mdba_checks.report.markup import Html, fill

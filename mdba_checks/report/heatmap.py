@@ -11,8 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from mdba_checks.findings import SEVERITY, by_severity
-from mdba_checks.report.comparisons import comparisons, each, with_sides
+from mdba_checks.findings import SEVERITY, by_severity, comparisons, each, with_sides
 from mdba_checks.report.formatting import signed
 from mdba_checks.report.markup import Html, fill
 

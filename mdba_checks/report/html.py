@@ -23,10 +23,17 @@ from mdba_checks import __version__
 from mdba_checks.assessment import Assessment
 from mdba_checks.errors import listed, quoted
 from mdba_checks.estimation import ESTIMATORS
-from mdba_checks.findings import BIASED, FAIR, INCONCLUSIVE, Diagnostic
+from mdba_checks.findings import (
+    BIASED,
+    FAIR,
+    INCONCLUSIVE,
+    Diagnostic,
+    comparisons,
+    each,
+    with_sides,
+)
 from mdba_checks.outputs import write_whole
 from mdba_checks.report import explanations
-from mdba_checks.report.comparisons import comparisons, each, with_sides
 from mdba_checks.report.forest import MAX_ROWS, forest
 from mdba_checks.report.formatting import sentence
 from mdba_checks.report.heatmap import heatmap

@@ -19,10 +19,17 @@ import pandas as pd
 from mdba_checks.config import Policy
 from mdba_checks.errors import InputError, did_you_mean, listed
 from mdba_checks.estimation import ESTIMATORS
-from mdba_checks.findings import BIASED, BORDERLINE, FAIR, INCONCLUSIVE, by_severity
+from mdba_checks.findings import (
+    BIASED,
+    BORDERLINE,
+    FAIR,
+    INCONCLUSIVE,
+    by_severity,
+    each,
+    with_sides,
+)
 from mdba_checks.outputs import Record
 from mdba_checks.report import explanations
-from mdba_checks.report.comparisons import each, with_sides
 from mdba_checks.report.forest import forest
 from mdba_checks.report.formatting import count, interval, signed
 from mdba_checks.report.html import whole_page

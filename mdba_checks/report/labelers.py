@@ -15,8 +15,16 @@ import pandas as pd
 
 from mdba_checks.assessment import Assessment
 from mdba_checks.errors import quoted
-from mdba_checks.findings import SEVERITY, Diagnostic, Level, by_severity, said_about
-from mdba_checks.report.comparisons import comparisons, each, with_sides
+from mdba_checks.findings import (
+    SEVERITY,
+    Diagnostic,
+    Level,
+    by_severity,
+    comparisons,
+    each,
+    said_about,
+    with_sides,
+)
 from mdba_checks.report.formatting import interval, p_value, percent, short, signed
 from mdba_checks.report.markup import Html, fill
 
@@ -90,9 +98,9 @@ class Known:
         self.is_right = wording.words.is_right(wording.metric.right)
         fidelity = assessment.fidelity
         self.fidelity = {} if fidelity is None else dict(fidelity)
-        self.history: dict[tuple[str, str], list[Any]] = {}
+        self.history: dict[tuple[str, ...], list[Any]] = {}
         for row in [] if history is None else each(history):
-            self.history.setdefault((row.labeler, row.group), []).append(row)
+            self.history.setdefault(_comparison(row), []).append(row)
         self.diagnostics: dict[str, list[Diagnostic]] = {}
         for found in assessment.diagnostics:
             if found.labeler is not None:
@@ -124,12 +132,18 @@ class Known:
     def checks(self, row: Any) -> list[Diagnostic]:
         """Return what was checked about this labeler, in general or in this group."""
         found = self.diagnostics.get(str(row.labeler), ())
-        mine = [each for each in found if each.group in {None, row.group, row.reference}]
+        mine = [
+            each
+            for each in found
+            if each.group in {None, row.group, row.reference}
+            and each.attribute in {None, getattr(row, "attribute", None)}
+            and each.label_class in {None, getattr(row, "class_", None)}
+        ]
         return sorted(mine, key=lambda each: -LEVELS.index(each.level))
 
     def more(self, row: Any, found: Sequence[Diagnostic]) -> dict[str, Any]:
         """Return what is known about a comparison beyond its line."""
-        earlier = self.history.get((row.labeler, row.group))
+        earlier = self.history.get(_comparison(row))
         rates = [*self.rates[str(row.labeler)], (row.reference, row.rate_reference)]
         return {
             "reason": said_about(quoted(row.labeler), row._asdict()),
@@ -150,6 +164,12 @@ class Known:
             f"decisions predicted with AUC {auc:.2f}" if math.isfinite(auc) else "",
         ]
         return f"Evidence: {'; '.join(filter(None, facts))}."
+
+
+def _comparison(row: Any) -> tuple[str, ...]:
+    """Return what names a comparison, in a check and in the history."""
+    named = (getattr(row, name, None) for name in ("labeler", "attribute", "group", "class_"))
+    return tuple("" if each is None else str(each) for each in named)
 
 
 def _when(check: Any) -> str:

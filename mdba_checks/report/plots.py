@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -21,7 +21,14 @@ from scipy.stats import norm
 
 from mdba_checks.config import Policy
 from mdba_checks.errors import InputError, MissingExtraError
-from mdba_checks.findings import BIASED, FAIR, SEVERITY, by_severity, errors_beyond
+from mdba_checks.findings import (
+    BIASED,
+    FAIR,
+    SEVERITY,
+    by_severity,
+    errors_beyond,
+    with_sides,
+)
 from mdba_checks.report.explanations import each_row
 from mdba_checks.report.formatting import short
 from mdba_checks.report.interval import COLOURS, TOLERATED, ZERO, Interval, marker
@@ -81,7 +88,7 @@ class Plots:
     """
 
     assessment: Assessment
-    numbers: Gaps = field(repr=False)
+    numbers: Sequence[Gaps] = field(repr=False)  # of every question
 
     def gaps(self, *, max_rows: int = MAX_ROWS) -> Figure:
         """Return every labeler's gap with its interval, against what is tolerated.
@@ -142,18 +149,21 @@ class Plots:
 
     def typical_error(self, *, gold: float = 1, labels: float = 1) -> float:
         """Return the median standard error if there were so many times as much gold and labels."""
-        own, shared = self.numbers.own_variance, self.numbers.gold_variance.sum(axis=-1)
-        error = np.sqrt(own / labels + shared / gold)
+        each = [
+            np.sqrt(one.own_variance / labels + one.gold_variance.sum(axis=-1) / gold).ravel()
+            for one in self.numbers
+        ]
+        error = np.concatenate(each)
         known = error[np.isfinite(error)]
         if not len(known):
             raise InputError("no labeler has an estimate: there is nothing to plot")
         return float(np.median(known))
 
     def _panels(self, max_rows: int) -> tuple[pd.DataFrame, list[pd.DataFrame]]:
-        drawn = by_severity(self.assessment.gaps).head(max_rows)
+        drawn = with_sides(by_severity(self.assessment.gaps).head(max_rows))
         if drawn.empty:
             raise InputError("no comparison was made: there is nothing to plot")
-        return drawn, [rows for _, rows in drawn.groupby(["group", "reference"], sort=False)]
+        return drawn, [rows for _, rows in drawn.groupby(["side", "reference"], sort=False)]
 
     def _legend(self, figure: Figure, drawn: pd.DataFrame) -> None:
         from matplotlib.lines import Line2D
@@ -278,7 +288,7 @@ def _name_rows(axes: Axes, rows: pd.DataFrame) -> None:
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     first = rows.iloc[0]
-    axes.set_title(f"{first['group']} compared with {first['reference']}", parse_math=False)
+    axes.set_title(f"{first['side']} compared with {first['reference']}", parse_math=False)
 
 
 def _draw_gaps(axes: Axes, rows: pd.DataFrame, limit: float) -> None:

@@ -8,9 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from mdba_checks.findings import SEVERITY
+from mdba_checks.findings import SEVERITY, each, with_sides
 from mdba_checks.outputs import Record, SideBySide
-from mdba_checks.report.comparisons import each, with_sides
 from mdba_checks.report.explanations import VERDICTS
 from mdba_checks.report.formatting import count, interval, p_value, signed
 from mdba_checks.report.html import whole_page

@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mdba_checks.assessment import WHOLE, Assessment
+from mdba_checks.assessment import Assessment
 from mdba_checks.errors import joined, quoted
-from mdba_checks.findings import SEVERITY
-from mdba_checks.report.comparisons import comparisons, each, with_sides
+from mdba_checks.findings import SEVERITY, WHOLE, by_severity, comparisons, each, with_sides
 from mdba_checks.report.forest import forest
 from mdba_checks.report.formatting import interval, percent, signed
 from mdba_checks.report.heatmap import MANY, heatmap
 from mdba_checks.report.interval import Axis
 from mdba_checks.report.markup import Html, fill
 
+_FEW = 6  # comparisons that are said in the order of the table; of more, the worst come first
 FIRST = 10  # people in the list of whom to look at first
 _BINS, _HEIGHT = 40, 150
 _FEWEST = 20  # comparisons that make a distribution worth drawing
@@ -66,11 +66,12 @@ of −0... (... tolerated ±0.1), biased
         return []
     limit = assessment.config.policy.resolved().max_gap_overall
     said = []
-    for row in assessment.overall.to_dict("records"):
+    rows = with_sides(assessment.overall)
+    for row in (rows if len(rows) <= _FEW else by_severity(rows)).to_dict("records"):
         if not math.isfinite(row["gap"]):
-            said.append(f"All labels together, {quoted(row['group'])}: {row['reason']}")
+            said.append(f"All labels together, {quoted(row['side'])}: {row['reason']}")
             continue
-        rates = assessment.wording.rates(
+        rates = assessment.wording_of(row["class"]).rates(
             (row["group"], row["rate"]), (row["reference"], row["rate_reference"]), gap=row["gap"]
         )
         gap = signed(row["gap"], ascii_only=ascii_only)
@@ -88,11 +89,11 @@ def crowd_sentences(assessment: Assessment, *, ascii_only: bool = False) -> list
         return []
     limit = assessment.config.policy.max_gap
     said = []
-    for row in assessment.crowd.to_dict("records"):
+    for row in with_sides(assessment.crowd).to_dict("records"):
         mean = signed(row["mean"], ascii_only=ascii_only)
         ends = interval(row["mean_low"], row["mean_high"], ascii_only=ascii_only)
         said.append(
-            f"{row['n_labelers']:,} labelers, {row['group']} compared with {row['reference']}: "
+            f"{row['n_labelers']:,} labelers, {row['side']} compared with {row['reference']}: "
             f"mean gap {mean} ({ends}); true gaps differ between labelers by {row['spread']:.2f} "
             f"({row['spread_low']:.2f} to {row['spread_high']:.2f}); beyond ±{limit:g} are about "
             f"{_share(row, 'labelers_beyond')} of the labelers and "
@@ -210,9 +211,9 @@ def _mean(judged: Assessment, pair: Any) -> float | None:
     if judged.crowd is None:
         return None
     fits = judged.crowd["group"] == pair.group
-    for key in ("attribute", "class"):
-        if key in judged.crowd and hasattr(pair, key):
-            fits &= judged.crowd[key] == getattr(pair, key)
+    for key, value in (("attribute", pair.attribute), ("class", pair.class_)):
+        if value is not None:
+            fits &= judged.crowd[key] == value
     found = judged.crowd.loc[fits, "mean"]
     return float(found.iloc[0]) if len(found) == 1 else None
 

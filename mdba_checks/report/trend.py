@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from mdba_checks.findings import with_sides
 from mdba_checks.report.formatting import short
 from mdba_checks.report.interval import TOLERATED, ZERO
 from mdba_checks.report.plots import new_figure
@@ -38,7 +39,7 @@ def trend_figure(history: pd.DataFrame) -> Figure:
     >>> [axes.get_title(loc="left") for axes in figure.axes]
     ['women']
     """
-    groups = list(history.groupby("group", sort=False))
+    groups = list(with_sides(history).groupby("side", sort=False))
     dated = bool(history["created"].notna().all())
     with new_figure(len(groups)) as (figure, axes):
         for one, (group, rows) in zip(axes, groups, strict=True):

@@ -11,12 +11,12 @@ from mdba_checks.tables.data import Data, GoldRows, LabelRows
 from mdba_checks.tables.exports import Imported, Wishes, read_export
 from mdba_checks.tables.hashing import content, content_hash, row_fingerprints
 from mdba_checks.tables.kinds import Kind, kind_of
-from mdba_checks.tables.loading import OpenedTables, load, open_tables
+from mdba_checks.tables.loading import Opened, load, open_tables
 from mdba_checks.tables.matrix import Matrix
 from mdba_checks.tables.origin import Origin
 from mdba_checks.tables.partitions import LocalPartitions, Remote, RemoteMatrix, RemoteRows
 from mdba_checks.tables.pseudonyms import KEY_VARIABLE, pseudonym, read_key, under_pseudonyms
-from mdba_checks.tables.questions import Question, attributes_of
+from mdba_checks.tables.questions import Question, attributes_of, combined_names
 from mdba_checks.tables.roles import GOLD_ROUND, GOLD_WEIGHT, text_columns
 from mdba_checks.tables.sources import (
     SUFFIXES,
@@ -53,7 +53,7 @@ __all__ = [
     "LabelRows",
     "LocalPartitions",
     "Matrix",
-    "OpenedTables",
+    "Opened",
     "Origin",
     "Question",
     "Remote",
@@ -65,6 +65,7 @@ __all__ = [
     "as_names",
     "attributes_of",
     "canonical",
+    "combined_names",
     "content",
     "content_hash",
     "first_line",

@@ -49,5 +49,7 @@ def words_for(
         if typed and len(positive) > len(typed):  # one side of an order
             positive = list(typed)
     yes, no = answers_in_words(positive, negative)
+    if question.label_class is not None:  # words for yes and no fit none of several classes
+        return AnswerWords(yes, no)
     given = {key: value for key, value in config.words.model_dump().items() if value is not None}
     return AnswerWords(yes, no, **given)

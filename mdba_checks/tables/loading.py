@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,7 @@ from mdba_checks.tables.decisions import decisions
 from mdba_checks.tables.encoding import encode
 from mdba_checks.tables.features import choose_features
 from mdba_checks.tables.hashing import combined, content, row_fingerprints
-from mdba_checks.tables.partitions import load_parts, parts_of
+from mdba_checks.tables.partitions import Partitions, load_parts, parts_of
 from mdba_checks.tables.questions import EACH, Question, groups_of, questions_of
 from mdba_checks.tables.reduction import Answers
 from mdba_checks.tables.roles import (
@@ -77,14 +77,12 @@ def load(
     >>> data.labelers, data.groups, data.features, data.labels.trees.shape
     (('ann', 'bob'), ('m', 'w'), ('age',), (3, 2))
     """
-    parts = parts_of(labels)
-    if parts is not None:
-        return load_parts(parts, gold, config)
     opened = open_tables(labels, gold, config, text_model=text_model)
     if len(opened.questions) > 1:
         raise InputError(
             f"this check asks {len(opened.questions)} questions (several group columns, or every "
-            "class): name one group column and the values that count as positive"
+            "class), and one can be answered here: name one group column and the values that "
+            "count as positive"
         )
     return opened.load(opened.questions[0])
 
@@ -247,10 +245,29 @@ class OpenedTables:
         )
 
 
+class OpenedParts:
+    """Labels that stay in parts where they are; there is one question about them."""
+
+    def __init__(self, parts: Partitions, gold: Source, config: CheckConfig) -> None:
+        self._data = load_parts(parts, gold, config)
+        self.questions = [self._data.question]
+        self.labels_hash, self.gold_hash = self._data.labels_hash, self._data.gold_hash
+
+    def load(self, _question: Question) -> Data:
+        """Return the data of the question."""
+        return self._data
+
+
+Opened: TypeAlias = OpenedTables | OpenedParts
+
+
 def open_tables(
     labels: Source, gold: Source, config: CheckConfig, *, text_model: TextModel | None = None
-) -> OpenedTables:
+) -> Opened:
     """Read both tables, once for all questions; parameters as for `load`."""
+    parts = parts_of(labels)
+    if parts is not None:
+        return OpenedParts(parts, gold, config)
     if text_model is None and config.text_model is not None:
         text_model = open_text_model(config.text_model)
     messages: list[str] = []

@@ -17,7 +17,7 @@ import pyarrow as pa
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
 from mdba_checks.tables.arrays import IntArray
-from mdba_checks.tables.text import canonical, match_name, unify
+from mdba_checks.tables.text import as_names, canonical, match_name, unify
 
 CROSS = " × "  # between the groups, and the columns, of a combination
 EACH = "each"  # positive: each
@@ -49,6 +49,22 @@ class Question:
     def attribute(self) -> str:
         """What the groups are groups of."""
         return CROSS.join(self.columns)
+
+    def title(self, others: Sequence[Question]) -> str:
+        """Return what tells this question from others, in words; empty if it is the only one.
+
+        Examples
+        --------
+        >>> question, other = Question(("sex",), "spam"), Question(("sex",), "ham")
+        >>> question.title([question, other])
+        'spam'
+        """
+        parts = []
+        if len({each.columns for each in others}) > 1:
+            parts.append(self.attribute)
+        if len({each.label_class for each in others}) > 1:
+            parts.append(str(self.label_class))
+        return ", ".join(parts)
 
     @property
     def crosses(self) -> bool:
@@ -88,6 +104,11 @@ def _classes(config: CheckConfig, labels: Sequence[str], gold: Sequence[str]) ->
     known = sorted({*labels, *gold})
     columns = f"columns {config.columns.label!r} of labels and {config.columns.gold!r} of gold"
     shown = "" if config.pseudonymize else f": {', '.join(map(repr, known[:5]))}, …"
+    if config.gold_positive is not None:
+        raise InputError(
+            "positive is 'each', which needs the same words in labels and gold: leave "
+            "gold_positive out, or name the values that count as positive"
+        )
     if not set(labels) & set(gold):
         raise InputError(
             f"{columns} have no value in common, and positive is 'each': it needs the same words "
@@ -117,29 +138,47 @@ def groups_of(
     >>> groups_of([sex, age], [sex[:1], age[:1]])[0]
     ['m × old', 'w × old']
     """
-    each = [unify(*pair) for pair in zip(labels, gold, strict=True)]
-    if len(each) == 1:
-        names, codes = each[0]
-        return names.to_pylist(), codes
-    n_labels = len(labels[0])
-    code = np.zeros(n_labels + len(gold[0]), dtype=np.int64)
-    spelled = [""]
-    for number, (names, codes) in enumerate(each):
+    names, codes = unify(combined_names(labels), combined_names(gold))
+    return names.to_pylist(), codes
+
+
+def combined_names(columns: Sequence[pa.DictionaryArray]) -> pa.DictionaryArray:
+    """Return the names of a column, or the joined names of several; missing where one is.
+
+    Examples
+    --------
+    >>> sex, age = (pa.array(each).dictionary_encode() for each in (["w", "m"], ["old", None]))
+    >>> combined_names([sex, age]).to_pylist()
+    ['w × old', None]
+    """
+    if len(columns) == 1:
+        return columns[0]
+    code = np.zeros(len(columns[0]), dtype=np.int64)
+    missing = np.zeros(len(code), dtype=bool)
+    names = [""]
+    for number, column in enumerate(columns):
+        levels = column.dictionary.to_pylist()
+        own = column.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        missing |= own < 0
         # What is combined so far is numbered anew, so that codes stay small.
-        found, code = np.unique(code * len(names) + np.concatenate(codes), return_inverse=True)
-        before, own = np.divmod(found, len(names))
+        pairs = code * max(len(levels), 1) + np.maximum(own, 0)
+        found, code = np.unique(pairs, return_inverse=True)
+        before, after = np.divmod(found, max(len(levels), 1))
         cross = CROSS if number else ""
-        spelled = [
-            f"{spelled[one]}{cross}{names[int(other)].as_py()}"
-            for one, other in zip(before, own, strict=True)
+        names = [
+            f"{names[one]}{cross}{levels[other] if levels else ''}"
+            for one, other in zip(before, after, strict=True)
         ]
-    if len(set(spelled)) < len(spelled):
-        raise InputError(f"a group's name holds {CROSS!r}, which joins the names of combinations")
-    order = np.argsort(np.array(spelled, dtype=object), kind="stable")
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    code = rank[code].astype(np.int32)
-    return [spelled[place] for place in order], [code[:n_labels], code[n_labels:]]
+    if len(set(names)) < len(names):
+        raise InputError(
+            f"names of groups hold {CROSS.strip()!r}, which joins the names of combinations: "
+            "rename these groups, or leave intersections out"
+        )
+    return as_names(
+        pa.chunked_array(
+            [pa.DictionaryArray.from_arrays(pa.array(code, mask=missing), pa.array(names))]
+        )
+    )
 
 
 def reference_of(question: Question, groups: Sequence[str], config: CheckConfig) -> str | None:

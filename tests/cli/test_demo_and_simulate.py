@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mdba_checks import read_released
+from mdba_checks import CheckConfig, assess, read_released
 from mdba_checks.cli import demo as demo_module
 from mdba_checks.cli.simulate import simulate as simulate_command
 from mdba_checks.simulation import simulate
@@ -178,3 +178,32 @@ def test_what_cannot_be_simulated_is_one_line(mdba, tmp_path, flags, said):
     assert said in run.err
     assert run.err.count("\n") == 1
     assert names(tmp_path) == []
+
+
+# Labeler, gap and finding, by the version before a check could ask several
+# questions.
+BEFORE = (
+    ("Ada", -0.40569524227186216, "biased"),
+    ("Ben", 0.0010068547243301529, "fair"),
+    ("Cleo", -0.24814333367661878, "biased"),
+    ("Dev", -0.028479483780418535, "fair"),
+    ("Eli", -0.33736016868942265, "biased"),
+    ("Fay", 0.009214608719805395, "fair"),
+    ("Gus", -0.1004229175407052, "borderline"),
+    ("Hana", -0.03157723349524544, "fair"),
+)
+
+
+def test_one_group_column_and_two_labels_give_the_numbers_they_gave_before(tmp_path):
+    demo_module._write(tmp_path, 0, "block")
+    config = CheckConfig.from_yaml(tmp_path / "mdba.yaml")
+    found = assess(tmp_path / "labels.csv", tmp_path / "gold.csv", config)
+    gaps = found.gaps
+    assert list(zip(gaps["labeler"], gaps["finding"], strict=True)) == [
+        (name, finding) for name, _, finding in BEFORE
+    ]
+    assert gaps["gap"].tolist() == pytest.approx([each[1] for each in BEFORE], rel=1e-5)
+    assert set(gaps["attribute"]) == {"group"}
+    assert gaps["class"].tolist() == [None] * len(BEFORE)
+    assert found.data.labels_hash == "f3996fab421c24ca93d51abd997dbcce"
+    assert found.data.gold_hash == "97d7439ac28e9ed9f754e423665b1ae6"

@@ -56,8 +56,8 @@ def test_a_gap_that_does_not_exist_stays_missing(made):
 def test_infinite_numbers_survive(made):
     before = assess(made.labels, made.gold, CheckConfig(estimator="selection_rate"))
     plain = to_cache(before)
-    plain["_numbers"]["std_error"]["values"][0] = "inf"
-    numbers = from_cache(json.loads(json.dumps(plain)))._numbers
+    plain["estimated"][0]["basis"]["numbers"]["std_error"]["values"][0] = "inf"
+    numbers = from_cache(json.loads(json.dumps(plain))).estimated[0].numbers
     assert np.isinf(numbers.std_error.ravel()[0])
 
 

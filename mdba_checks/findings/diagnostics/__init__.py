@@ -6,7 +6,7 @@ been found, and several estimators share one look at the tables. `obstacles` say
 comparisons nothing can be concluded, and why; `doubts`, who cannot be called fair.
 """
 
-from mdba_checks.findings.diagnostics.checks import diagnose
+from mdba_checks.findings.diagnostics.checks import diagnose, diagnose_all
 from mdba_checks.findings.diagnostics.grading import Diagnostic, Level
 from mdba_checks.findings.diagnostics.measures import (
     Inspection,
@@ -26,6 +26,7 @@ __all__ = [
     "Measures",
     "Obstacle",
     "diagnose",
+    "diagnose_all",
     "doubts",
     "inspect",
     "measure",

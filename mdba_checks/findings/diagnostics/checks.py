@@ -5,6 +5,9 @@ Sentences never name the labeler: who it is about stands beside them and may be 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
 from mdba_checks.config import Policy
@@ -23,7 +26,7 @@ from mdba_checks.findings.diagnostics.grading import (
 )
 from mdba_checks.findings.diagnostics.measures import Measures
 from mdba_checks.findings.diagnostics.suspicions import suspicions
-from mdba_checks.tables import FloatArray, IntArray
+from mdba_checks.tables import FloatArray, IntArray, Question
 
 # AUC 0.65 is where the means of two samples lie half a standard deviation apart: with models that
 # are fitted to both, that still does little. At 0.8 (1.2 standard deviations) most gold items say
@@ -64,6 +67,32 @@ def diagnose(measures: Measures, policy: Policy) -> tuple[Diagnostic, ...]:
     """
     return tuple(
         record for grading in grade(measures, policy) for record in grading.records(measures)
+    )
+
+
+def diagnose_all(each: Sequence[Measures], policy: Policy) -> tuple[Diagnostic, ...]:
+    """Return what the checks say about several questions.
+
+    What is the same for all of them is said once; the rest names its question.
+    """
+    if len(each) == 1:
+        return diagnose(each[0], policy)
+    questions = [measures.question for measures in each]
+    asked: dict[Diagnostic, list[Question]] = {}
+    for measures in each:
+        for said in diagnose(measures, policy):
+            asked.setdefault(said, []).append(measures.question)
+    return tuple(
+        said
+        if len(about) == len(each)
+        else replace(
+            said,
+            attribute=one.attribute,
+            label_class=one.label_class,
+            sentence=f"{one.title(questions)}: {said.sentence}",
+        )
+        for said, about in asked.items()
+        for one in about[: 1 if len(about) == len(each) else None]
     )
 
 

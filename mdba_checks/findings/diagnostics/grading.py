@@ -43,6 +43,8 @@ class Diagnostic:
         `Policy.on_serious` says otherwise).
     sentence
         What it means.
+    attribute, label_class
+        Which question it is about, where a check asks several; None for all of them.
     """
 
     check: str
@@ -51,6 +53,8 @@ class Diagnostic:
     value: float
     level: Level
     sentence: str
+    attribute: str | None = None
+    label_class: str | None = None
 
 
 @dataclass(frozen=True)

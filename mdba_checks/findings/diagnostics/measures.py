@@ -23,7 +23,7 @@ from mdba_checks.findings.diagnostics.shift import Shift, measure_shift, shift_r
 from mdba_checks.findings.inference import Contrast
 from mdba_checks.findings.inference import sides_of as weights_of_groups
 from mdba_checks.metrics import EVERYONE_ELSE, METRICS, AnswerWords, Metric, MetricName, Wording
-from mdba_checks.tables import BoolArray, Data, FloatArray, IntArray
+from mdba_checks.tables import BoolArray, Data, FloatArray, IntArray, Question
 
 # Standard errors; one contrast in ten by chance. It does no harm by itself: what labelers could
 # know has to matter, too.
@@ -63,6 +63,7 @@ class Measures:
     have is None.
     """
 
+    question: Question
     labelers: tuple[str, ...]
     groups: tuple[str, ...]
     contrasts: tuple[Contrast, ...]
@@ -117,6 +118,19 @@ class Measures:
         """The labels on both sides of every comparison, (labelers, contrasts)."""
         sides = [[each.group, *self.members(each)] for each in self.contrasts]
         return np.stack([self.n_labels[:, codes].sum(axis=1) for codes in sides], axis=1)
+
+    @property
+    def labels_concerned(self) -> IntArray:
+        """The labels that stay open when a comparison does, (labelers, contrasts).
+
+        All labels of the labeler; of a combination, those about it, and of a class, those that
+        name it. Others are covered by the comparisons of their own attribute and class.
+        """
+        question = self.question
+        counts = self.n_labels if question.label_class is None else self.n_positive
+        if not question.crosses:
+            return np.repeat(counts.sum(axis=1)[:, None], len(self.contrasts), axis=1)
+        return counts[:, [each.group for each in self.contrasts]]
 
     @property
     def direct_compared(self) -> IntArray:
@@ -204,6 +218,7 @@ def measure(
             bound = _worst_product(rates, estimation.n_labels, fidelity.brier, brier_g, wanted)
     return Measures(
         labelers=data.labelers,
+        question=data.question,
         groups=data.groups,
         contrasts=tuple(wanted),
         estimator_name=asked.name,

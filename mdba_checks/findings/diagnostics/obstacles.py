@@ -68,7 +68,7 @@ def doubts(measures: Measures, policy: Policy) -> tuple[str, ...]:
     >>> from mdba_checks.simulation import simulate
     >>> made = simulate(n_items=3000, n_labelers=2, gold_per_group=150, seed=1)
     >>> assessment = assess(made.labels, made.gold, CheckConfig(reference="men"))
-    >>> doubts(assessment._measures, assessment.config.policy)
+    >>> doubts(assessment.estimated[0].measures, assessment.config.policy)
     ('', '')
     """
     texts = np.full((len(measures.labelers), len(measures.contrasts)), "", dtype=object)

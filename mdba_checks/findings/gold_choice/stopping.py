@@ -7,14 +7,16 @@ comparison is settled then, and whether any number of items would do.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy.linalg import block_diag
 
 from mdba_checks.config import CheckConfig
+from mdba_checks.findings.gap_table import Basis
 from mdba_checks.findings.gold_choice.rounds import Look
-from mdba_checks.findings.inference import Gaps
 from mdba_checks.findings.judge import EVIDENCE, INCONCLUSIVE
 from mdba_checks.findings.plan import Rule, rule_of
 from mdba_checks.tables import FloatArray, IntArray
@@ -143,18 +145,23 @@ def look_ahead(
 
 def outlook_of(
     table: pd.DataFrame,
-    numbers: Gaps,
-    n_gold: IntArray,
+    parts: Sequence[Basis],
     config: CheckConfig,
     rounds: tuple[int, int] | None,
     more: int = NEXT_ITEMS,
 ) -> Outlook:
-    """Return the outlook for a table of gaps; `rounds` are those that gold was judged in."""
+    """Return the outlook for a table of gaps; `rounds` are those that gold was judged in.
+
+    The rows of the first part come first in the table, and so on. Groups of several group columns
+    count as groups of their own, although an item belongs to one of each column.
+    """
     number, planned = rounds or (0, 1)
     rule = rule_of(table, config.policy, Look(number + 1, planned).confidence(config.confidence))
     is_open = (table["finding"] == INCONCLUSIVE).to_numpy()
     lacking = is_open & ((table["cause"] == EVIDENCE) & table["std_error"].notna()).to_numpy()
-    variance = np.nan_to_num(numbers.gold_variance.reshape(-1, len(n_gold)))
+    n_gold = np.concatenate([part.measures.n_gold for part in parts])
+    own = [part.numbers.gold_variance.reshape(-1, len(part.measures.n_gold)) for part in parts]
+    variance = np.nan_to_num(block_diag(*own))
     gaps = OpenGaps(
         table["gap"].to_numpy()[lacking], table["std_error"].to_numpy()[lacking], variance[lacking]
     )

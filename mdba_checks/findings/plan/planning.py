@@ -17,7 +17,7 @@ from mdba_checks.config import Policy
 from mdba_checks.errors import InputError, quoted
 from mdba_checks.findings.corrections import errors_beyond
 from mdba_checks.findings.diagnostics import Measures, doubts, obstacles
-from mdba_checks.findings.inference import Gaps
+from mdba_checks.findings.gap_table import Basis
 from mdba_checks.findings.judge import INCONCLUSIVE
 from mdba_checks.findings.plan.amounts import Rule, allocate
 from mdba_checks.findings.plan.crowd_plan import (
@@ -29,7 +29,7 @@ from mdba_checks.findings.plan.crowd_plan import (
     labels_worth,
     within_items,
 )
-from mdba_checks.tables import BoolArray, FloatArray, IntArray
+from mdba_checks.tables import BoolArray, FloatArray, IntArray, Question
 
 DEFAULT_POWER = 0.8
 # Nobody collects more than this to settle one comparison.
@@ -37,8 +37,10 @@ REASONABLE_ITEMS = 100_000
 
 PLAN_COLUMNS = (
     "labeler",
+    "attribute",
     "group",
     "reference",
+    "class",
     "finding",
     "std_error",
     "std_error_needed",
@@ -62,7 +64,8 @@ class Plan:
         One row per inconclusive comparison, columns as in `PLAN_COLUMNS`. Amounts are missing where
         no reasonable one would do or something else stands in the way; `sentence` says which.
     gold
-        Per group: how many more gold items would do for all comparisons that gold can settle.
+        Per group: how many more gold items would do for all comparisons that gold can settle. With
+        several group columns, groups have the name of theirs in front.
     summary
         The plan in sentences.
     """
@@ -104,18 +107,58 @@ def rule_of(gaps: pd.DataFrame, policy: Policy, confidence: float) -> Rule:
 
 def make_plan(
     gaps: pd.DataFrame,
-    numbers: Gaps,
-    measures: Measures,
+    parts: Sequence[Basis],
     *,
     policy: Policy,
     confidence: float,
     half_width: float | None = None,
     power: float | None = None,
-    crowd: CrowdFacts | None = None,
+    crowds: Sequence[CrowdFacts | None] = (),
 ) -> Plan:
-    """Plan for the inconclusive rows of `gaps`; see `Assessment.plan`."""
+    """Plan for the inconclusive rows of `gaps`; see `Assessment.plan`.
+
+    The rows of the first part come first in the table, and so on.
+    """
     check_wish(half_width, power)
     rule = rule_of(gaps, policy, confidence)
+    ends = np.cumsum([0, *(part.numbers.gap.size for part in parts)])
+    plans = [
+        _plan_of(gaps.iloc[begin:end], part, rule, policy, half_width, power, crowd)
+        for part, crowd, begin, end in zip(
+            parts, crowds or [None] * len(parts), ends[:-1], ends[1:], strict=True
+        )
+    ]
+    if len(plans) == 1:
+        return plans[0]
+    return _joined(plans, [part.measures.question for part in parts])
+
+
+def _joined(plans: Sequence[Plan], questions: Sequence[Question]) -> Plan:
+    """Return the plans of several questions in one."""
+    gold: dict[str, int] = {}
+    summary = []
+    several = len({each.columns for each in questions}) > 1
+    for plan, question in zip(plans, questions, strict=True):
+        for group, number in plan.gold.items():
+            name = f"{question.attribute}: {group}" if several else group
+            gold[name] = max(number, gold.get(name, 0))
+        if len(plan.table):
+            summary += [f"{question.title(questions)}: {said}" for said in plan.summary]
+    table = pd.concat([plan.table for plan in plans], ignore_index=True)
+    return Plan(table, gold, tuple(summary) or plans[0].summary)
+
+
+def _plan_of(
+    gaps: pd.DataFrame,
+    part: Basis,
+    rule: Rule,
+    policy: Policy,
+    half_width: float | None,
+    power: float | None,
+    crowd: CrowdFacts | None,
+) -> Plan:
+    """Return the plan for the comparisons of one question."""
+    numbers, measures = part.numbers, part.measures
     rows = np.flatnonzero(gaps["finding"].to_numpy() == INCONCLUSIVE)
     gap, error = gaps["gap"].to_numpy()[rows], gaps["std_error"].to_numpy()[rows]
     hindered = np.array(
@@ -224,7 +267,8 @@ class _Draft:
         of_reference = self.more[:, :-1].sum(axis=1) - of_group
         first = self.first_gold[self.contrast]
         lacking = (self.hindered != "") & (first.sum(axis=1) > 0)
-        table = self.rows[["labeler", "group", "reference", "finding", "std_error"]].assign(
+        named = ["labeler", "attribute", "group", "reference", "class", "finding", "std_error"]
+        table = self.rows[named].assign(
             std_error_needed=self.needed,
             more_gold_group=_whole(np.where(lacking, first[:, 0], of_group)),
             more_gold_reference=_whole(np.where(lacking, first[:, 1], of_reference)),

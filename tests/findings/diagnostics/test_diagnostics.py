@@ -201,7 +201,7 @@ def test_a_labeler_who_tosses_coins_is_hard_to_predict_but_not_dismissed(made, c
 
 def test_an_auc_from_a_handful_of_labels_is_not_judged(clean):
     few = replace(
-        clean._measures,
+        clean.estimated[0].measures,
         n_labels=np.full((3, 2), 10),
         n_positive=np.full((3, 2), 5),
         fidelity=np.array([0.4, 0.5, 0.6]),
@@ -245,17 +245,17 @@ def test_what_nobody_could_look_at_is_never_in_order(made):
 
 def test_the_auc_of_gold_is_the_share_of_pairs_in_the_right_order(made, clean):
     data = load(made.labels, made.gold, CONFIG)
-    assert clean._measures.gold_fit.shape == (2,)
+    assert clean.estimated[0].measures.gold_fit.shape == (2,)
     from mdba_checks.findings.diagnostics.measures import _auc
 
     score, right = np.array([0.1, 0.4, 0.4, 0.8]), np.array([False, False, True, True])
     assert _auc(score, right, np.ones(4)) == (0.5 + 3) / 4
     assert np.isnan(_auc(score, np.ones(4, dtype=bool), np.ones(4)))
-    assert len(data.gold) == clean._measures.n_gold.sum()
+    assert len(data.gold) == clean.estimated[0].measures.n_gold.sum()
 
 
 def test_the_product_term_is_graded_by_what_the_policy_tolerates(clean):
-    measures = replace(clean._measures, product=np.array([[0.04], [0.06], [0.12]]))
+    measures = replace(clean.estimated[0].measures, product=np.array([[0.04], [0.06], [0.12]]))
 
     def levels(max_gap):
         policy = Policy(max_gap=max_gap)
@@ -279,7 +279,7 @@ def test_the_product_term_is_what_the_allowances_of_both_sides_differ_by(made):
         load(made.labels, made.gold, CONFIG), [estimator("mdba_dr")], jobs=1
     ).rates["mdba_dr"]
     men, women = rates.allowance.T
-    np.testing.assert_allclose(found._measures.product[:, 0], abs(women - men))
+    np.testing.assert_allclose(found.estimated[0].measures.product[:, 0], abs(women - men))
 
 
 def test_the_disagreement_across_c_is_the_range_of_the_gaps(made):
@@ -287,7 +287,7 @@ def test_the_disagreement_across_c_is_the_range_of_the_gaps(made):
     several = assessed(made.labels, made.gold, estimator="mdba", c=ratios)
     alone = [assessed(made.labels, made.gold, estimator="mdba", c=(c,)) for c in ratios]
     gaps = np.stack([each.gaps["gap"] for each in alone])
-    np.testing.assert_allclose(several._measures.c_spread[:, 0], np.ptp(gaps, axis=0))
+    np.testing.assert_allclose(several.estimated[0].measures.c_spread[:, 0], np.ptp(gaps, axis=0))
     assert summary(several, "c_disagreement").value == pytest.approx(np.ptp(gaps, axis=0).max())
     assert not of_check(alone[0], "c_disagreement")
     assert summary(alone[0], "product_term").level == "ok"  # for information only
@@ -457,19 +457,21 @@ def test_every_check_has_one_summary_with_the_worst_level(clean):
 
 def test_many_labelers_in_order_make_no_more_records_than_one(clean):
     n = 100_000
-    repeats = replace(clean._measures.inspection.repeats, share=np.zeros(n))
+    repeats = replace(clean.estimated[0].measures.inspection.repeats, share=np.zeros(n))
     shift = replace(
-        clean._measures.inspection.shift, auc=np.full((n, 2), 0.5), p_value=np.ones((n, 2))
+        clean.estimated[0].measures.inspection.shift,
+        auc=np.full((n, 2), 0.5),
+        p_value=np.ones((n, 2)),
     )
     many = replace(
-        clean._measures,
+        clean.estimated[0].measures,
         labelers=tuple(map(str, range(n))),
         n_labels=np.full((n, 2), 100),
         n_positive=np.full((n, 2), 30),
         fidelity=np.full(n, 0.9),
         fidelity_within=np.full((n, 2), 0.9),
         product=np.full((n, 1), 0.01),
-        inspection=replace(clean._measures.inspection, repeats=repeats, shift=shift),
+        inspection=replace(clean.estimated[0].measures.inspection, repeats=repeats, shift=shift),
     )
     assert len(diagnose(many, Policy())) == 16  # fourteen summaries, and two groups
     assert set(obstacles(many, Policy())) == {None}
@@ -478,7 +480,7 @@ def test_many_labelers_in_order_make_no_more_records_than_one(clean):
 def test_where_everybody_is_out_of_order_the_summary_counts_and_the_worst_are_listed(clean):
     n = 5_000
     product = np.where(np.arange(n) % 10 == 0, 0.2, 0.07)[:, None]
-    many = replace(clean._measures, labelers=tuple(map(str, range(n))), product=product)
+    many = replace(clean.estimated[0].measures, labelers=tuple(map(str, range(n))), product=product)
     grading = next(each for each in grade(many, Policy()) if each.check == "product_term")
     summary, *listed = grading.records(many)
     assert "5000 of 5000 labelers (500 seriously)" in summary.sentence

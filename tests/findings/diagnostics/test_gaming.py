@@ -56,7 +56,7 @@ def test_somebody_who_is_fair_on_gold_items_alone_is_found_out(tables):
 
 def test_the_numbers_are_the_shares_of_yes_on_gold_and_elsewhere():
     made, found = gamed("recognises gold", 1.0)
-    on_gold = found._measures.gaming.on_gold
+    on_gold = found.estimated[0].measures.gaming.on_gold
     women = made.labels[(made.labels["labeler"] == "L1") & (made.labels["group"] == "women")]
     right = women[made.answers.loc[women["item"]].to_numpy() == 1]
     is_gold = right["item"].isin(made.gold["item"])
@@ -77,9 +77,9 @@ def test_for_false_positives_it_is_the_items_where_no_is_likely_that_count():
     config = CheckConfig(reference="men", metric="fpr", jobs=1)
     found = assess(labels, made.gold, config)
     assert raised(found, "gold_behaviour") == {("L2", "women"): "serious"}
-    elsewhere = found._measures.gaming.on_gold.elsewhere[1, 1]
+    elsewhere = found.estimated[0].measures.gaming.on_gold.elsewhere[1, 1]
     assert elsewhere == pytest.approx(labels.loc[lenient & wrong, "label"].mean(), abs=0.05)
-    assert found._measures.gaming.on_gold.on_gold[1, 1] < 0.05
+    assert found.estimated[0].measures.gaming.on_gold.on_gold[1, 1] < 0.05
     (said,) = [
         each.sentence
         for each in found.diagnostics
@@ -90,7 +90,7 @@ def test_for_false_positives_it_is_the_items_where_no_is_likely_that_count():
 
 def test_gold_that_nobody_labeled_cannot_be_gamed():
     _, found = gamed("recognises gold", 1.0, tables="apart")
-    assert found._measures.gaming.on_gold is None
+    assert found.estimated[0].measures.gaming.on_gold is None
     assert not [each for each in found.diagnostics if each.check == "gold_behaviour"]
     assert found.gaps.set_index("labeler").loc["L1", "finding"] == "biased"
 
@@ -160,7 +160,10 @@ def test_an_answer_that_was_sent_twice_counts_once():
     on_gold = made.labels["item"].isin(made.gold["item"])
     twice = Made(pd.concat([made.labels, made.labels[on_gold]]), made.gold, made.gamers, None)
     again = checked(twice, "items")
-    before, after = once._measures.gaming.on_gold, again._measures.gaming.on_gold
+    before, after = (
+        once.estimated[0].measures.gaming.on_gold,
+        again.estimated[0].measures.gaming.on_gold,
+    )
     # The models see the copies, so the weights differ a little; twice the evidence would show.
     np.testing.assert_allclose(np.log(after.p_value[0, 1]), np.log(before.p_value[0, 1]), rtol=0.4)
 
@@ -206,11 +209,11 @@ def test_a_doubt_takes_away_fair_and_never_excuses_biased(decide_on):
 def suspected():
     """An assessment in which L2, who is fair, decides differently on gold."""
     _, found = gamed("honest", 0.0)
-    gaming = found._measures.gaming
+    gaming = found.estimated[0].measures.gaming
     p_value, elsewhere = gaming.on_gold.p_value.copy(), gaming.on_gold.elsewhere.copy()
     p_value[1, 1], elsewhere[1, 1] = 1e-9, gaming.on_gold.on_gold[1, 1] - 0.3
     on_gold = replace(gaming.on_gold, p_value=p_value, elsewhere=elsewhere)
-    measures = replace(found._measures, gaming=replace(gaming, on_gold=on_gold))
+    measures = replace(found.estimated[0].measures, gaming=replace(gaming, on_gold=on_gold))
     clean = found.with_policy(TOLERANT)
     assert clean.gaps["finding"].tolist() == ["fair"] * 4
     assert gate(clean).verdict == "pass"
@@ -227,9 +230,9 @@ def test_who_is_seriously_suspected_is_not_called_fair_and_the_gate_stops(suspec
     }
     assert "leave gold items out of the labels" in rows.loc["L2", "reason"]
     assert gate(suspected).verdict == "inconclusive"
-    assert set(obstacles(suspected._measures, TOLERANT)) == {None}
+    assert set(obstacles(suspected.estimated[0].measures, TOLERANT)) == {None}
     assert rows.loc["L2", "cause"] == "assumption"
-    assert [text != "" for text in doubts(suspected._measures, TOLERANT)] == [
+    assert [text != "" for text in doubts(suspected.estimated[0].measures, TOLERANT)] == [
         False,
         True,
         False,
@@ -253,7 +256,7 @@ def test_a_clear_difference_within_what_is_tolerated_is_worth_a_look(suspected):
     wide = Policy(max_gap=0.4)
     levels = [
         each.level
-        for each in diagnose(suspected._measures, wide)
+        for each in diagnose(suspected.estimated[0].measures, wide)
         if each.check == "gold_behaviour" and each.labeler == "L2"
     ]
     assert levels == ["look"]
@@ -265,7 +268,7 @@ def test_a_clear_difference_within_what_is_tolerated_is_worth_a_look(suspected):
 @pytest.mark.parametrize("strength", [0.5, 0.8])
 def test_the_share_of_random_answers_is_measured(strength):
     _, found = gamed("adds noise", strength)
-    share = found._measures.gaming.noise.share
+    share = found.estimated[0].measures.gaming.noise.share
     assert share[0] == pytest.approx([strength, strength], abs=0.12)
     assert share[1:].max() < 0.15
     assert raised(found, "noise") == {("L1", "men"): "look", ("L1", "women"): "look"}
@@ -292,7 +295,7 @@ def test_what_is_usual_needs_three_labelers():
 def test_randomness_is_never_serious_because_it_is_no_bias():
     _, found = gamed("adds noise", 1.0)
     assert level_of(found, "noise") == "look"
-    assert set(doubts(found._measures, Policy())) == {""}
+    assert set(doubts(found.estimated[0].measures, Policy())) == {""}
 
 
 # --- a majority that is wrong together
@@ -308,7 +311,7 @@ def test_a_majority_against_gold_is_said_and_everybody_in_it_is_still_found():
     assert raised(found, "consensus") == {(None, "women"): "look"}
     women = labels[labels["group"] == "women"]
     right = women[made.answers.loc[women["item"]].to_numpy() == 1]["label"].mean()
-    assert found._measures.gaming.right_together[1] == pytest.approx(right, abs=0.05)
+    assert found.estimated[0].measures.gaming.right_together[1] == pytest.approx(right, abs=0.05)
     findings = found.gaps.set_index("labeler")["finding"]
     assert set(findings[sorted(made.gamers)]) == {"biased"}
     assert "biased" not in set(findings.drop(sorted(made.gamers)))
@@ -323,13 +326,13 @@ def test_for_false_positives_it_is_the_yeses_that_are_wrong():
     config = CheckConfig(reference="men", metric="fpr", jobs=1)
     found = assess(labels, made.gold, config)
     assert raised(found, "consensus") == {(None, "women"): "look"}
-    assert found._measures.gaming.right_together[1] < 0.25
+    assert found.estimated[0].measures.gaming.right_together[1] < 0.25
 
 
 def test_estimators_without_models_are_not_asked():
     made, _ = gamed("honest", 0.0)
     config = CheckConfig(reference="men", estimator="selection_rate")
-    assert assess(made.labels, made.gold, config)._measures.gaming is None
+    assert assess(made.labels, made.gold, config).estimated[0].measures.gaming is None
 
 
 def test_sentences_never_name_the_labeler():

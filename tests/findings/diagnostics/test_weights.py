@@ -67,7 +67,7 @@ def test_what_weights_are_counted_in_does_not_matter(chosen, with_weights):
 
 def test_how_well_right_answers_are_predicted_counts_items_by_weight(chosen, with_weights):
     """By another implementation, from g as the assessment reports it."""
-    measures = with_weights._measures
+    measures = with_weights.estimated[0].measures
     gold = chosen[1]
     share = gold["gold_weight"] * gold["gold"].astype(int)
     wanted = share.groupby(gold["group"]).sum() / gold.groupby("group")["gold_weight"].sum()

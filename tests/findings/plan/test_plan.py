@@ -155,8 +155,8 @@ def test_the_amounts_bring_the_variance_to_what_is_needed(undecided):
     z = norm.isf(0.05)
     for row in plan.table.itertuples():
         k = undecided.gaps["labeler"].tolist().index(row.labeler)
-        own = undecided._numbers.own_variance[k, 0]
-        men, women = undecided._numbers.gold_variance[k, 0]
+        own = undecided.estimated[0].numbers.own_variance[k, 0]
+        men, women = undecided.estimated[0].numbers.gold_variance[k, 0]
         n = undecided.gaps["n_labels"].iloc[k]
         after = (
             own * n / (n + row.more_labels)

@@ -1,7 +1,7 @@
 """Which comparisons a table of gaps holds, and what each is called where people read it.
 
-A comparison is a group with its reference. With several group columns or several classes the name
-says which; with one of each it is the group alone.
+A comparison is a group with its reference. Where several group columns have groups of one name, or
+several classes are compared, the name says which; otherwise it is the group alone.
 """
 
 from __future__ import annotations
@@ -19,15 +19,17 @@ def with_sides(gaps: pd.DataFrame) -> pd.DataFrame:
 
     Examples
     --------
-    >>> rows = pd.DataFrame({"group": ["old", "women"], "attribute": ["age", "gender"]})
+    >>> groups = {"group": ["women", "yes", "yes"], "attribute": ["gender", "veteran", "parent"]}
+    >>> rows = pd.DataFrame(groups)
     >>> with_sides(rows)["side"].tolist()
-    ['age: old', 'gender: women']
-    >>> with_sides(rows.head(1))["side"].tolist()
-    ['old']
+    ['women', 'veteran: yes', 'parent: yes']
+    >>> with_sides(rows.head(2))["side"].tolist()
+    ['women', 'yes']
     """
     names = gaps["group"].astype(str)
     if _varies(gaps, "attribute"):
-        names = gaps["attribute"].astype(str) + ": " + names
+        shared = gaps.groupby(gaps["group"])["attribute"].transform("nunique") > 1
+        names = names.where(~shared, gaps["attribute"].astype(str) + ": " + names)
     if _varies(gaps, "class"):
         names = names + " (" + gaps["class"].astype(str) + ")"
     return gaps.assign(side=names)
