@@ -426,7 +426,7 @@ def with_scores(evidence: Evidence, digits: int) -> Evidence:
 )
 def test_how_well_labelers_are_predicted_is_counted_over_pairs(digits):
     evidence = with_scores(make_evidence(np.random.default_rng(11)), digits)
-    fidelity = bucket._fidelity(evidence)
+    fidelity = bucket.fidelity_of(evidence)
     for labeler in range(3):
         auc, brier = fidelity_by_hand(evidence, labeler)
         assert fidelity.auc[labeler] == pytest.approx(auc, abs=1e-9)

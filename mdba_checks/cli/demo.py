@@ -83,7 +83,7 @@ def demo(
     read_settings(None, {"policy.mode": mode})
     _refuse_others_files(folder)
     make_folder(folder, "make")
-    truth = _write(folder, seed, mode)
+    truth = write_demo(folder, seed, mode)
     labels, gold, settings = (str(folder / n) for n in ("labels.csv", "gold.csv", "mdba.yaml"))
     assessment = perform(labels, gold, read_settings(settings, {}), quiet=False)
 
@@ -148,7 +148,7 @@ def _left(folder: Path) -> tuple[Path, ...]:
     return released, removed_path(released), sidecar_path(released)
 
 
-def _write(folder: Path, seed: int, mode: str) -> dict[tuple[str, str], float]:
+def write_demo(folder: Path, seed: int, mode: str) -> dict[tuple[str, str], float]:
     """Write the tables and the settings; return the true gaps."""
     from mdba_checks.cli.simulate import write_csv
     from mdba_checks.outputs import write_whole

@@ -256,7 +256,7 @@ def _estimated(common: Common, bucket: Bucket, *, averaged: bool) -> Estimation:
         n_positive=evidence.cell_sum(evidence.decision).astype(np.int64),
         g=evidence.g if modelled else None,
         gold_g=evidence.gold.g if modelled else None,
-        fidelity=_fidelity(evidence) if modelled else None,
+        fidelity=fidelity_of(evidence) if modelled else None,
         tpr=mdba_dr.estimate(for_metric(evidence, METRICS["tpr"])).without_gold()
         if modelled
         else None,
@@ -348,7 +348,8 @@ def direct_pairs(item: IntArray, gold_item: IntArray) -> Direct | None:
     return Direct(row, order[np.repeat(first, count) + offset])
 
 
-def _fidelity(evidence: Evidence) -> Fidelity:
+def fidelity_of(evidence: Evidence) -> Fidelity:
+    """Return how well each labeler's decisions are predicted."""
     brier = np.bincount(evidence.place, (evidence.decision - evidence.f) ** 2)
     cell = evidence.place * evidence.n_groups + evidence.group
     shape = evidence.n_labelers, evidence.n_groups

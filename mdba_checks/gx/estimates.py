@@ -17,7 +17,7 @@ from mdba_checks.tables import KEY_VARIABLE, Source, open_tables
 
 _KEPT = 8
 
-_finished: OrderedDict[Hashable, Assessment] = OrderedDict()
+finished: OrderedDict[Hashable, Assessment] = OrderedDict()
 _guard = Lock()
 
 
@@ -37,22 +37,22 @@ def estimate(labels: Source, gold: Source, config: CheckConfig) -> Assessment:
     opened = open_tables(labels, gold, config)
     key = (opened.labels_hash, opened.gold_hash, _method(config))
     with _guard:
-        found = _finished.get(key)
+        found = finished.get(key)
         if found is not None:
-            _finished.move_to_end(key)
+            finished.move_to_end(key)
     if found is None:
         found = assess_tables(opened, config, [config.estimator])[config.estimator]
         with _guard:
-            _finished[key] = found
-            while len(_finished) > _KEPT:
-                _finished.popitem(last=False)
+            finished[key] = found
+            while len(finished) > _KEPT:
+                finished.popitem(last=False)
     return found.with_policy(config.policy)
 
 
 def forget() -> None:
     """Drop all finished estimates, and the memory they hold."""
     with _guard:
-        _finished.clear()
+        finished.clear()
 
 
 def _method(config: CheckConfig) -> Hashable:

@@ -40,7 +40,7 @@ def demo_folder(tmp_path_factory) -> Path:
 
     folder = tmp_path_factory.mktemp("readme")
     (folder / "mdba-demo").mkdir()
-    demo._write(folder / "mdba-demo", seed=0, mode="block")
+    demo.write_demo(folder / "mdba-demo", seed=0, mode="block")
     return folder
 
 

@@ -205,7 +205,7 @@ def test_not_more_than_a_few_estimates_are_kept(made):
     few = made.labels[made.labels["labeler"] == "L1"].head(300)
     for seed in range(10):
         estimates.estimate(few, made.gold, CheckConfig(estimator="selection_rate", seed=seed))
-    assert len(estimates._finished) == 8
+    assert len(estimates.finished) == 8
 
 
 # --- One readable line ---------------------------------------------------------------------------

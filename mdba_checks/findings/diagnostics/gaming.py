@@ -113,7 +113,7 @@ def look_for_gaming(data: Data, estimation: Estimation, metric: Metric, repeats:
     together, p_value = _together(data, correct, n_right, about_no=about_no)
     return Gaming(
         on_gold=_on_gold(data, estimation, cell, repeats, about_no=about_no),
-        noise=_noise(tpr, fpr, positives, negatives),
+        noise=find_noise(tpr, fpr, positives, negatives),
         right_together=together,
         right_p_value=p_value,
     )
@@ -136,7 +136,10 @@ def _together(
     return share, p_value
 
 
-def _noise(tpr: FloatArray, fpr: FloatArray, positives: FloatArray, negatives: FloatArray) -> Noise:
+def find_noise(
+    tpr: FloatArray, fpr: FloatArray, positives: FloatArray, negatives: FloatArray
+) -> Noise:
+    """Return how much of the decisions looks like noise, and how sure that is; per labeler."""
     smaller_is_fpr = fpr < 1 - tpr
     error = np.where(smaller_is_fpr, fpr, 1 - tpr)
     error[~(np.isfinite(tpr) & np.isfinite(fpr))] = np.nan
@@ -157,7 +160,7 @@ def _on_gold(
     data: Data, estimation: Estimation, cell: IntArray, repeats: Repeats, *, about_no: bool
 ) -> OnGold | None:
     g, gold_g = estimation.g, estimation.gold_g
-    gold_row = _gold_of_rows(data, repeats)
+    gold_row = gold_of_rows(data, repeats)
     row = np.flatnonzero(gold_row >= 0)
     if not len(row) or g is None or gold_g is None:
         return None
@@ -169,7 +172,7 @@ def _on_gold(
     likely, likely_gold = (1 - g, 1 - gold_g) if about_no else (g, gold_g)
     shape = *estimation.n_labels.shape, _CLASSES
 
-    def side(where: IntArray, chance: FloatArray, weight: FloatArray) -> _Side:
+    def side(where: IntArray, chance: FloatArray, weight: FloatArray) -> DecisionSums:
         # Even steps: among items that are all but certain, finer ones would compare rounding.
         place = np.minimum(chance * _CLASSES, _CLASSES - 1).astype(np.int64)
         key = cell[where] * _CLASSES + place
@@ -178,12 +181,12 @@ def _on_gold(
             return np.bincount(key, values, minlength=np.prod(shape)).reshape(shape)
 
         said = data.labels.decision[where]
-        return _Side(total(weight), total(weight * said), total(weight**2))
+        return DecisionSums(total(weight), total(weight * said), total(weight**2))
 
     chance = likely_gold[gold_item]
     mean = np.bincount(data.gold.group, data.gold.weight) / np.bincount(data.gold.group)
     weight = data.gold.weight / mean[data.gold.group]
-    return _compare(
+    return compare_on_gold(
         side(row, chance, chance * weight[gold_item]),
         side(other, likely[other], likely[other]),
         by_item=data.has_items,
@@ -191,7 +194,7 @@ def _on_gold(
 
 
 @dataclass(frozen=True)
-class _Side:
+class DecisionSums:
     """Weighted sums over rows, (labelers, groups, classes)."""
 
     mass: FloatArray
@@ -199,7 +202,7 @@ class _Side:
     squares: FloatArray
 
 
-def _compare(gold: _Side, other: _Side, *, by_item: bool) -> OnGold:
+def compare_on_gold(gold: DecisionSums, other: DecisionSums, *, by_item: bool) -> OnGold:
     """Compare shares of yes class by class; both sides count the classes as gold does."""
     both = (gold.mass > 0) & (other.mass > 0)
     weight = np.where(both, gold.mass, 0.0)
@@ -228,7 +231,7 @@ def _compare(gold: _Side, other: _Side, *, by_item: bool) -> OnGold:
     return OnGold(known(on_gold), known(elsewhere), known(p_value), by_item)
 
 
-def _gold_of_rows(data: Data, repeats: Repeats) -> IntArray:
+def gold_of_rows(data: Data, repeats: Repeats) -> IntArray:
     """Return the gold row that each label row is about (one of them), -1 for the others.
 
     Without item names, equal features are the trace; where coincidence would leave the same one,

@@ -208,7 +208,7 @@ def measure(
         gaming = look_for_gaming(data, estimation, metric, inspection.repeats)
         of_group = [gold.group == code for code in range(n_groups)]
         fit = np.array(
-            [_auc(g[here], gold.correct[here] == 1, gold.weight[here]) for here in of_group]
+            [weighted_auc(g[here], gold.correct[here] == 1, gold.weight[here]) for here in of_group]
         )
         if asked.is_doubly_robust:
             product = _product(rates, wanted)
@@ -423,7 +423,7 @@ def _spread(
     return np.stack(each, axis=1)
 
 
-def _auc(score: FloatArray, positive: BoolArray, weight: FloatArray) -> float:
+def weighted_auc(score: FloatArray, positive: BoolArray, weight: FloatArray) -> float:
     """Return the share of pairs, a positive and a negative, in the right order; ties count half."""
     if positive.all() or not positive.any():
         return float("nan")

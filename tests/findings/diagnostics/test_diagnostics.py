@@ -246,11 +246,11 @@ def test_what_nobody_could_look_at_is_never_in_order(made):
 def test_the_auc_of_gold_is_the_share_of_pairs_in_the_right_order(made, clean):
     data = load(made.labels, made.gold, CONFIG)
     assert clean.estimated[0].measures.gold_fit.shape == (2,)
-    from mdba_checks.findings.diagnostics.measures import _auc
+    from mdba_checks.findings.diagnostics.measures import weighted_auc
 
     score, right = np.array([0.1, 0.4, 0.4, 0.8]), np.array([False, False, True, True])
-    assert _auc(score, right, np.ones(4)) == (0.5 + 3) / 4
-    assert np.isnan(_auc(score, np.ones(4, dtype=bool), np.ones(4)))
+    assert weighted_auc(score, right, np.ones(4)) == (0.5 + 3) / 4
+    assert np.isnan(weighted_auc(score, np.ones(4, dtype=bool), np.ones(4)))
     assert len(data.gold) == clean.estimated[0].measures.n_gold.sum()
 
 

@@ -13,7 +13,12 @@ from scipy.stats import norm
 from benchmarks.gaming import Made, Setting, checked, make
 from mdba_checks import CheckConfig, Policy, assess, gate
 from mdba_checks.findings.diagnostics import diagnose, doubts, obstacles
-from mdba_checks.findings.diagnostics.gaming import _compare, _gold_of_rows, _noise, _Side
+from mdba_checks.findings.diagnostics.gaming import (
+    DecisionSums,
+    compare_on_gold,
+    find_noise,
+    gold_of_rows,
+)
 from mdba_checks.findings.judge import judge
 from mdba_checks.tables import load
 
@@ -85,7 +90,7 @@ def test_for_false_positives_it_is_the_items_where_no_is_likely_that_count():
         for each in found.diagnostics
         if each.check == "gold_behaviour" and each.labeler == "L2"
     ]
-    assert "that look like a no" in said
+    assert "where no seems right" in said
 
 
 def test_gold_that_nobody_labeled_cannot_be_gamed():
@@ -120,18 +125,18 @@ def test_the_comparison_has_the_level_it_claims_when_nothing_is_different():
     def side(n):
         weight = rng.uniform(0.5, 1, (n_people, 1, n_classes, n // n_classes))
         yes = rng.random(weight.shape) < chance[..., None]
-        return _Side(weight.sum(-1), (weight * yes).sum(-1), (weight**2).sum(-1))
+        return DecisionSums(weight.sum(-1), (weight * yes).sum(-1), (weight**2).sum(-1))
 
-    p_value = _compare(side(n_gold), side(n_other), by_item=True).p_value
+    p_value = compare_on_gold(side(n_gold), side(n_other), by_item=True).p_value
     for level in (0.1, 0.01, 0.001):
         assert (p_value < level).mean() < 1.3 * level + 3 * np.sqrt(level / n_people)
     assert (p_value < 0.1).mean() > 0.05  # and it is no coward either
 
 
 def test_the_comparison_is_the_difference_of_shares_over_its_error():
-    gold = _Side(*(np.array([[[value]]], float) for value in (50, 45, 50)))
-    other = _Side(*(np.array([[[value]]], float) for value in (500, 250, 500)))
-    found = _compare(gold, other, by_item=True)
+    gold = DecisionSums(*(np.array([[[value]]], float) for value in (50, 45, 50)))
+    other = DecisionSums(*(np.array([[[value]]], float) for value in (500, 250, 500)))
+    found = compare_on_gold(gold, other, by_item=True)
     common = (45 + 250 + 1) / (550 + 2)
     z = (0.9 - 0.5) / np.sqrt(common * (1 - common) * (1 / 50 + 1 / 500))
     assert found.on_gold[0, 0] == pytest.approx(0.9)
@@ -141,18 +146,20 @@ def test_the_comparison_is_the_difference_of_shares_over_its_error():
 
 def test_items_are_compared_with_items_as_likely_right():
     # Gold has mostly likely items, the rest mostly unlikely ones; the habit is the same.
-    gold = _Side(*(np.array([[value]], float) for value in ([5, 95], [1, 76], [5, 95])))
-    other = _Side(*(np.array([[value]], float) for value in ([900, 100], [180, 80], [900, 100])))
-    found = _compare(gold, other, by_item=True)
+    gold = DecisionSums(*(np.array([[value]], float) for value in ([5, 95], [1, 76], [5, 95])))
+    other = DecisionSums(
+        *(np.array([[value]], float) for value in ([900, 100], [180, 80], [900, 100]))
+    )
+    found = compare_on_gold(gold, other, by_item=True)
     assert found.on_gold[0, 0] == pytest.approx(0.77)
     assert found.elsewhere[0, 0] == pytest.approx(0.05 * 0.2 + 0.95 * 0.8)
     assert found.p_value[0, 0] > 0.5
 
 
 def test_a_few_gold_items_are_no_habit():
-    few = _Side(*(np.array([[[value]]], float) for value in (4, 4, 4)))
-    other = _Side(*(np.array([[[value]]], float) for value in (900, 100, 900)))
-    assert np.isnan(_compare(few, other, by_item=True).p_value).all()
+    few = DecisionSums(*(np.array([[[value]]], float) for value in (4, 4, 4)))
+    other = DecisionSums(*(np.array([[[value]]], float) for value in (900, 100, 900)))
+    assert np.isnan(compare_on_gold(few, other, by_item=True).p_value).all()
 
 
 def test_an_answer_that_was_sent_twice_counts_once():
@@ -178,7 +185,7 @@ def test_features_that_many_items_share_point_to_nobody():
     data = load(labels, gold, CheckConfig(reference="men"))
     from mdba_checks.findings.diagnostics.repeats import find_repeats
 
-    assert (_gold_of_rows(data, find_repeats(data)) == -1).all()
+    assert (gold_of_rows(data, find_repeats(data)) == -1).all()
 
 
 # --- what a suspicion does
@@ -282,12 +289,12 @@ def test_randomness_in_one_group_alone_is_found_there():
 def test_strict_and_lenient_people_are_not_random():
     tpr = np.array([[0.9, 0.3], [0.9, 0.9], [1.0, 0.9], [0.9, 0.9]])  # one strict with a group
     fpr = np.array([[0.0, 0.0], [0.0, 0.0], [0.5, 0.0], [0.0, 0.0]])  # one lenient with a group
-    found = _noise(tpr, fpr, np.full((4, 2), 200.0), np.full((4, 2), 800.0))
+    found = find_noise(tpr, fpr, np.full((4, 2), 200.0), np.full((4, 2), 800.0))
     assert found.share.max() == 0
 
 
 def test_what_is_usual_needs_three_labelers():
-    two = _noise(*np.full((2, 2, 2), 0.5), *np.full((2, 2, 2), 500.0))
+    two = find_noise(*np.full((2, 2, 2), 0.5), *np.full((2, 2, 2), 500.0))
     assert np.isnan(two.usual).all()
     assert np.isnan(two.p_value).all()
 

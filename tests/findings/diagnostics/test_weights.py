@@ -79,13 +79,13 @@ def test_how_well_right_answers_are_predicted_counts_items_by_weight(chosen, wit
 
 
 def test_an_auc_with_weights_is_that_of_repeated_items():
-    from mdba_checks.findings.diagnostics.measures import _auc
+    from mdba_checks.findings.diagnostics.measures import weighted_auc
 
     rng = np.random.default_rng(0)
     score, right = rng.integers(6, size=40) / 6, rng.random(40) < 0.4
     times = rng.integers(1, 5, size=40)
     wanted = roc_auc_score(np.repeat(right, times), np.repeat(score, times))
-    assert _auc(score, right, times.astype(float)) == pytest.approx(wanted)
+    assert weighted_auc(score, right, times.astype(float)) == pytest.approx(wanted)
 
 
 def test_few_heavy_items_are_worth_few(chosen):
