@@ -181,6 +181,7 @@ def _verdict(verdict: Verdict) -> Text:
 def _next_steps(verdict: Verdict, gaps: pd.DataFrame) -> list[str]:
     biased = list(dict.fromkeys(gaps.loc[gaps["finding"] == BIASED, "labeler"]))
     open_ = list(dict.fromkeys(gaps.loc[gaps["finding"] == INCONCLUSIVE, "labeler"]))
+    who = listed(biased)
     steps = {
         "pass": ["Keep the record beside the data: --json FILE."],
         "annotate": ["Train on mdba_p_positive instead of the label, or weigh by mdba_finding."],
@@ -188,7 +189,7 @@ def _next_steps(verdict: Verdict, gaps: pd.DataFrame) -> list[str]:
             f"Train on what stays, and have the items of {listed(biased or open_)} labeled again."
         ],
         "block": [
-            f"Look at decisions of {listed(biased)} together with them: a gap does not say why.",
+            f"Look at decisions of {who}, with whoever made them: a gap does not say why.",
             "Have the affected items labeled again or leave these rows out; then check again.",
         ],
         "inconclusive": [],

@@ -211,8 +211,8 @@ def next_steps(assessment: Assessment, decision: Decision) -> list[str]:
     steps = []
     if counts[BIASED]:
         steps.append(
-            "Look at decisions of the biased labelers together with them. The gap says how large "
-            "the difference is, not why."
+            "Look at decisions of the biased labelers, with whoever made them or answers for a "
+            "model. The gap says how large the difference is, not why."
         )
     if decision.verdict == "block":
         steps.append("Have the affected items labeled again, or leave these rows out; check again.")

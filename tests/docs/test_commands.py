@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import typer
@@ -88,6 +89,8 @@ def folder(tmp_path_factory) -> Path:
             for name, table in (("Labels", made.labels), ("Gold", made.gold)):
                 table.to_excel(book, sheet_name=name, index=False)
         _exports(made.labels)
+        _texts_and_vectors(made)
+        _german(made)
         for settings in ("mdba.yaml", "mdba-demo/mdba.yaml"):
             Path(settings).write_text(
                 "reference: men\nfeatures: [education, test_score]\njobs: 1\n"
@@ -156,6 +159,37 @@ def _exports(labels: pd.DataFrame) -> None:
     Path("project.json").write_text(json.dumps(tasks))
     pd.DataFrame(rows).to_csv("wide.csv", index=False)
     pd.DataFrame(rows)[["case_id"]].assign(target="women").to_csv("cases.csv", index=False)
+
+
+def _texts_and_vectors(made: Simulation) -> None:
+    """Write posts with their texts, and with vectors instead, as docs/text.md names them."""
+    words = np.array(["hate", "scum", "trash", "lovely", "music", "garden", "people", "today"])
+    rng = np.random.default_rng(1)
+    for table, names in (
+        (made.labels, ("posts", "vectors")),
+        (made.gold, ("posts_gold", "vectors_gold")),
+    ):
+        answer = "label" if "label" in table else "gold"
+        known = table[["group", answer, *({"labeler"} & set(table))]].rename(
+            columns={"group": "variety"}
+        )
+        known["variety"] = known["variety"].map({"men": "standard", "women": "dialect"})
+        known[answer] = known[answer].map({0: "fine", 1: "hateful"})
+        texts = [" ".join(rng.choice(words, 7)) for _ in range(len(known))]
+        known.assign(post=texts).to_csv(f"{names[0]}.csv", index=False)
+        vectors = list(rng.normal(size=(len(known), 12)))
+        known.assign(embedding=vectors).to_parquet(f"{names[1]}.parquet", index=False)
+
+
+def _german(made: Simulation) -> None:
+    """Write the workbook of docs/spreadsheets.md."""
+    names = {"labeler": "Prüfer", "label": "Entscheidung", "group": "Geschlecht", "gold": "Richtig"}
+    with pd.ExcelWriter("Bewerbungen.xlsx") as book:
+        for sheet, table in (("Urteile", made.labels), ("Gold", made.gold)):
+            named = table.rename(columns=names).replace({"men": "Männer", "women": "Frauen"})
+            for column in {"Entscheidung", "Richtig"} & set(named):
+                named[column] = named[column].map({0: "ablehnen", 1: "einladen"})
+            named.to_excel(book, sheet_name=sheet, index=False)
 
 
 def _renamed(table: pd.DataFrame) -> pd.DataFrame:
