@@ -13,8 +13,9 @@ import pyarrow as pa
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from mdba_checks import CheckConfig, Policy, assess, assessment, gate
+from mdba_checks import CheckConfig, Policy, assess, gate
 from mdba_checks.errors import InputError
+from mdba_checks.estimation import open_engine
 from mdba_checks.outputs import sidecar_path, verify
 from mdba_checks.outputs.quarantine import quarantine
 from mdba_checks.outputs.record import parse_record, to_json, to_record, versions
@@ -322,13 +323,12 @@ class TestARecordByAStranger:
     @pytest.mark.parametrize("engine", ["dask", "spark"])
     def test_does_not_choose_where_rows_are_sent(self, checked, monkeypatch, engine):
         asked = []
-        real = assessment.open_engine
 
         def watched(*arguments):
             asked.append(arguments)
-            return real(*arguments)
+            return open_engine(*arguments)
 
-        monkeypatch.setattr(assessment, "open_engine", watched)
+        monkeypatch.setattr("mdba_checks.assessment.assessing.open_engine", watched)
         checked.change("config.engine", engine)
         checked.change("config.cluster", "tcp://evil.example:8786")
         assert rerun(checked.record).same
