@@ -7,7 +7,7 @@ the expectation says it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,8 +53,8 @@ def _fetch(
     """Fetch from a batch of any engine; the arguments' names are Great Expectations'."""
     engine, domain, wanted = execution_engine, metric_domain_kwargs, metric_value_kwargs
     try:
-        names = {wanted[key] for key in (*_IN_LABELS, "gold_column", "cluster_column")} | {"item"}
-        text = names - {None} - set(wanted["features"] or ())
+        keys = (*_IN_LABELS, "gold_column", "cluster_column")
+        text = {*_named(wanted, keys), "item"} - set(wanted["features"] or ())
         gold = read_gold(
             wanted["gold"],
             _context(engine, domain),
@@ -104,19 +104,29 @@ def _context(engine: ExecutionEngine[Any], domain: Mapping[str, Any]) -> Any:
 
 def _needed(available: list[str], in_gold: list[str], wanted: Mapping[str, Any]) -> list[str]:
     """Return the columns to fetch, in the order of the batch."""
-    for key in _IN_LABELS:
-        if wanted[key] and wanted[key] not in available:
-            near = did_you_mean(wanted[key], available)
-            raise InputError(f"the batch has no column {wanted[key]!r} ({key}).{near}")
-    for key in _IN_GOLD:
-        if wanted[key] and wanted[key] not in in_gold:
-            near = did_you_mean(wanted[key], in_gold)
-            raise InputError(f"gold has no column {wanted[key]!r} ({key}).{near}")
+    tables = (("the batch", available, _IN_LABELS), ("gold", in_gold, _IN_GOLD))
+    for where, there, keys in tables:
+        for key in keys:
+            for name in _named(wanted, [key]):
+                if name not in there:
+                    near = did_you_mean(name, there)
+                    raise InputError(f"{where} has no column {name!r} ({key}).{near}")
     for name in wanted["features"] or ():
         if name not in available:
             near = did_you_mean(name, available)
             raise InputError(f"the batch has no column {name!r} (features).{near}")
-    features = set(wanted["features"] or in_gold) - {wanted[key] for key in _IN_GOLD}
-    roles = {wanted[key] for key in (*_IN_LABELS, "cluster_column")} | {"item"}
+    features = set(wanted["features"] or in_gold) - set(_named(wanted, _IN_GOLD))
+    roles = {*_named(wanted, (*_IN_LABELS, "cluster_column")), "item"}
     roles |= set(wanted["text_columns"] or ())
     return [name for name in available if name in roles | features]
+
+
+def _named(wanted: Mapping[str, Any], keys: Iterable[str]) -> list[str]:
+    """Return the columns that fields name, each of them one, several or none."""
+    given = (wanted[key] for key in keys)
+    return [
+        name
+        for each in given
+        if each
+        for name in (each if isinstance(each, (list, tuple)) else [each])
+    ]

@@ -171,10 +171,15 @@ def labeler_table(
     )
 
 
+def _side(row: Mapping[str, Any]) -> str:
+    """Return the group, with its class where every class is compared."""
+    return f"{row['group']} ({row['class']})" if row.get("class") else str(row["group"])
+
+
 def _rates(row: Mapping[str, Any]) -> RenderedStringTemplateContent:
     return text(  # a blank that does not break: the rate stays beside the name
         "$group\u00a0$rate\n$reference\u00a0$other",
-        group=str(row["group"]),
+        group=_side(row),
         rate=percent(row["rate"]),
         reference=str(row["reference"]),
         other=percent(row["rate_reference"]),
@@ -324,7 +329,7 @@ class GapRenderers:
             overall=overall,
             gap=signed(worst["gap"], 3),
             labeler=str(worst[cls.about]),  # type: ignore[attr-defined]
-            group=str(worst["group"]),
+            group=_side(worst),
             verdict=verdict,
         )
 

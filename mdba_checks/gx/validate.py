@@ -184,7 +184,8 @@ def _frame(labels: Source, rules: ExpectationSuite, values: Mapping[str, Any]) -
         if isinstance(rule, LabelerGapExpectation):
             who = (rule.labeler_column, rule.cohort_column, rule.cluster_column)
             for name in (*who, rule.group_column, rule.item_column):
-                names.add(values[name["$PARAMETER"]] if is_suite_parameter(name) else name)
+                given = values[name["$PARAMETER"]] if is_suite_parameter(name) else name
+                names.update(given if isinstance(given, (list, tuple)) else [given])
     table = read_table(labels, text_columns=names - {None}, missing_values=MISSING_VALUES)
     # Plain text, because other expectations take categories for something else.
     plain = [

@@ -29,7 +29,7 @@ from mdba_checks.prefect.outputs import verify_released
 from mdba_checks.prefect.settings import Config
 from mdba_checks.prefect.support import log
 from mdba_checks.report import artifact_key, model_sentence, training_page
-from mdba_checks.tables import Data, load
+from mdba_checks.tables import Data, Opened, open_tables
 
 Target = Literal["raw", "corrected"]
 FailOn = Literal["nothing", "biased", "undecided"]
@@ -145,23 +145,20 @@ def evaluate_model(released: str, gold: str, model: str) -> dict[str, Any]:
         check with its interval, and the finding by its policy; ``sentences``: the gaps in words.
     """
     # The same two tables as in training give the same codes for categories.
-    data, source = _encoded(released, gold)
+    opened, source = _opened(released, gold)
     booster = xgboost.Booster(model_file=model)
-    said = booster.predict(_matrix(data, data.gold.trees)) >= 0.5
-    rates = []
-    for code, group in enumerate(data.groups):
-        here = data.gold.group == code
-        right = data.gold.correct == 1
-        rates.append(
-            {
-                "group": group,
-                "tpr": _share(said[here & right]),
-                "fpr": _share(said[here & ~right]),
-                "n_gold": int(here.sum()),
-            }
-        )
+    rates, gaps = [], []
+    said_by_row: dict[int, bool] = {}
+    for question in opened.questions:
+        data = opened.load(question)
+        if not said_by_row:
+            answers = booster.predict(_matrix(data, data.gold.trees)) >= 0.5
+            said_by_row = dict(zip(data.gold.position.tolist(), answers.tolist(), strict=True))
+        said = np.array([said_by_row[row] for row in data.gold.position.tolist()])
+        about = {"attribute": question.attribute}
+        rates += [{**about, **each} for each in _rates(said, data)]
+        gaps += [{**about, **_plain(each)} for each in model_gaps(said, data, source.config)]
     config = source.config
-    gaps = [_plain(each) for each in model_gaps(said, data, config)]
     sentences = [model_sentence(each, config) for each in gaps]
     for sentence in sentences:
         log().info("%s", sentence)
@@ -176,9 +173,38 @@ def _plain(gap: ModelGap) -> dict[str, Any]:
     }
 
 
-def _encoded(released: str, gold: str) -> tuple[Data, Released]:
+def _rates(said: np.ndarray[Any, Any], data: Data) -> list[dict[str, Any]]:
+    """Return the rates of a model in every group."""
+    rates = []
+    for code, group in enumerate(data.groups):
+        here = data.gold.group == code
+        right = data.gold.correct == 1
+        rates.append(
+            {
+                "group": group,
+                "tpr": _share(said[here & right]),
+                "fpr": _share(said[here & ~right]),
+                "n_gold": int(here.sum()),
+            }
+        )
+    return rates
+
+
+def _opened(released: str, gold: str) -> tuple[Opened, Released]:
     source = read_released(released)
-    return load(source.table, gold, source.config), source
+    opened = open_tables(source.table, gold, source.config)
+    if opened.questions[0].label_class is not None:
+        raise InputError(
+            "a model is trained on one meaning of yes, and positive is 'each': name the values "
+            "that count as positive"
+        )
+    return opened, source
+
+
+def _encoded(released: str, gold: str) -> tuple[Data, Released]:
+    """Return what a model is trained on; of several group columns, the first is the group."""
+    opened, source = _opened(released, gold)
+    return opened.load(opened.questions[0]), source
 
 
 def _targets(source: Released, data: Data, target: Target) -> np.ndarray[Any, Any]:
