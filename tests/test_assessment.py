@@ -345,8 +345,8 @@ def odd(made) -> pd.DataFrame:
     ("labeler", "reason"),
     [
         ("only_men", "has no labels for women"),
-        ("yes", "said yes to all 80 items"),
-        ("no", "said no to all 80 items"),
+        ("yes", "said yes for all 80 items"),
+        ("no", "said no for all 80 items"),
     ],
 )
 def test_somebody_with_nothing_to_compare_is_inconclusive_with_the_reason(odd, labeler, reason):

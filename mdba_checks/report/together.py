@@ -35,7 +35,7 @@ def together(assessment: Assessment) -> pd.DataFrame:
     --------
     >>> from mdba_checks import CheckConfig, assess
     >>> from mdba_checks.simulation import simulate
-    >>> made = simulate(n_items=3000, n_labelers=2, tprs=[0.5, 0.94], seed=1)
+    >>> made = simulate(n_items=3000, n_labelers=2, tprs=[0.3, 0.5], seed=1)
     >>> found = assess(made.labels, made.gold, CheckConfig(reference="men"))
     >>> together(found)[["labeler", "group", "finding"]].to_numpy().tolist()
     [['all labels', 'women', 'biased']]
@@ -56,7 +56,7 @@ def whole_sentences(assessment: Assessment, *, ascii_only: bool = False) -> list
     --------
     >>> from mdba_checks import CheckConfig, assess
     >>> from mdba_checks.simulation import simulate
-    >>> made = simulate(n_items=3000, n_labelers=2, tprs=[0.5, 0.94], seed=1)
+    >>> made = simulate(n_items=3000, n_labelers=2, tprs=[0.3, 0.5], seed=1)
     >>> found = assess(made.labels, made.gold, CheckConfig(reference="men"))
     >>> print(whole_sentences(found)[0])
     The data set as a whole says yes for ...% of women and ...% of men where yes is right: a gap \

@@ -103,6 +103,7 @@ NEEDED = {
     "verify": {"file": "released.csv"},
     "rerun": {"record": "record.json"},
     "trend": {"records": "record.json"},
+    "compare": {"before": "record.json", "after": "record.json"},
     "pages": {"record": "record.json", "output": "pages"},
     "answers": {"sheets": "sheet.csv", "output": "judged.csv"},
     "import": {"export": "labels.csv", "output": "imported.parquet"},

@@ -18,6 +18,7 @@ from mdba_checks.errors import InputError, quoted
 from mdba_checks.findings.corrections import errors_beyond
 from mdba_checks.findings.diagnostics import Measures, doubts, obstacles
 from mdba_checks.findings.gap_table import Basis
+from mdba_checks.findings.inference import Gaps
 from mdba_checks.findings.judge import INCONCLUSIVE
 from mdba_checks.findings.plan.amounts import Rule, allocate
 from mdba_checks.findings.plan.crowd_plan import (
@@ -182,13 +183,14 @@ def _plan_of(
         needed[free] = half_width / rule.z
     n_groups = len(measures.groups)
     more = np.full((len(rows), n_groups + 1), np.nan)
-    own, n_labels = numbers.own_variance.ravel()[rows], measures.labels_compared.ravel()[rows]
+    own, by_gold = _variances(numbers, rows)
+    n_labels = measures.labels_compared.ravel()[rows]
     wish = Wish(
         gap=gap[free],
         error=error[free],
         needed=needed[free],
         own=own[free],
-        gold=numbers.gold_variance.reshape(-1, n_groups)[rows[free]],
+        gold=by_gold[free],
         n_labels=n_labels[free].astype(float)
         if crowd is None
         else labels_worth(crowd, own[free], n_labels[free], rows[free]),
@@ -224,6 +226,20 @@ def _plan_of(
         crowd=crowd,
     )
     return Plan(draft.table(), draft.gold(), tuple(draft.summary()))
+
+
+def _variances(numbers: Gaps, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return what labels reduce, (rows,), and what gold of each group does, (rows, groups).
+
+    What models leave open is a product of two errors, one that labels reduce and one that gold
+    does: half of it is counted on either side.
+    """
+    own, model = numbers.own_variance.ravel()[rows], numbers.model_variance.ravel()[rows]
+    gold = numbers.gold_variance.reshape(numbers.gap.size, -1)[rows]
+    total = gold.sum(axis=1, keepdims=True)
+    share = np.divide(gold, total, out=np.zeros_like(gold), where=total > 0)
+    moved = np.where(total[:, 0] > 0, model / 2, 0.0)
+    return own - moved, gold + share * moved[:, None]
 
 
 def _bounds(
