@@ -143,6 +143,8 @@ def test_every_flag_reaches_the_setting_it_names(mdba, files, tables):
         "--junit",
         "--cluster",
     }
+    others |= {"--verbose", "--intersections"}  # shows more; needs several group columns
+    others |= {"--gold-positive"}  # needs gold in other words
     others |= {"--text", "--text-model"}  # need a column of text, and a model
     others |= {"--cluster-column", "--gold-weight"}  # need columns that are not there
     several = {"--features", "--c", "--missing-values"}
