@@ -5,11 +5,14 @@ make images
 
 from __future__ import annotations
 
+import contextlib
+import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+import pandas as pd
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
@@ -21,6 +24,12 @@ from tests.browser.conftest import find_chromium
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 WIDTH = 1080  # of the page in the picture
 BELOW = 16  # the last row of the table
+# What Bootstrap 4, which Data Docs are made for, has and Bootstrap 5 has not.
+_DATA_DOCS_STYLE = """
+.badge-secondary { background: #6c757d; }
+table, table th, table td { border-color: #dee2e6 !important; }
+footer, [class*=footer], [class*=newsletter] { display: none !important; }
+"""
 
 
 def main() -> None:
@@ -40,6 +49,7 @@ def main() -> None:
             labeler_page(to_record(found, gate(found)), "Ada"), encoding="utf-8"
         )
         photograph(made / "page.html", IMAGES / "labeler-page.png", to="#found", opened=False)
+        data_docs(made, folder / "project", IMAGES / "data-docs.png")
 
 
 def photograph(
@@ -58,6 +68,45 @@ def photograph(
         )
         clip = {"x": 0, "y": 0, "width": WIDTH, "height": height}
         tab.screenshot(path=target, full_page=True, clip=clip)
+        browser.close()
+    Image.open(target).quantize(256, Image.Quantize.MAXCOVERAGE).save(target, optimize=True)
+
+
+def data_docs(made: Path, project: Path, target: Path) -> None:
+    """Take the table of Data Docs, after a checkpoint that was stopped.
+
+    Data Docs load their style from other hosts. Here it is the Bootstrap that MkDocs brings.
+    """
+    import great_expectations as gx
+    import mkdocs
+    from great_expectations.checkpoint import UpdateDataDocsAction
+
+    from mdba_checks.gx import BlockOnLabelerGap, ExpectLabelerTprGapToBeWithin, LabelerGapError
+
+    project.mkdir()
+    shutil.copy(made / "gold.csv", project / "gold.csv")
+    context = gx.get_context(mode="file", project_root_dir=project)
+    asset = context.data_sources.add_pandas("labels").add_dataframe_asset("labels")
+    rule = ExpectLabelerTprGapToBeWithin(max_gap=0.1, gold="gold.csv", reference_group="men")
+    suite = context.suites.add(gx.ExpectationSuite("label_bias", expectations=[rule]))
+    definition = context.validation_definitions.add(
+        gx.ValidationDefinition(
+            name="labels", data=asset.add_batch_definition_whole_dataframe("all"), suite=suite
+        )
+    )
+    actions = [UpdateDataDocsAction(name="docs"), BlockOnLabelerGap()]
+    gate_ = gx.Checkpoint(name="gate", validation_definitions=[definition], actions=actions)
+    with contextlib.suppress(LabelerGapError):
+        context.checkpoints.add(gate_).run({"dataframe": pd.read_csv(made / "labels.csv")})
+    (page,) = (project / "gx/uncommitted/data_docs").rglob("validations/**/*.html")
+    style = Path(mkdocs.__file__).parent / "themes/mkdocs/css/bootstrap.min.css"
+    with sync_playwright() as engine:
+        browser = engine.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
+        tab = browser.new_page(viewport={"width": 1400, "height": 2400}, device_scale_factor=1.5)
+        tab.route("**/bootstrap.min.css", lambda route: route.fulfill(path=style))
+        tab.goto(page.resolve().as_uri())
+        tab.add_style_tag(content=_DATA_DOCS_STYLE)
+        tab.locator("table", has_text="Observed Value").first.screenshot(path=target)
         browser.close()
     Image.open(target).quantize(256, Image.Quantize.MAXCOVERAGE).save(target, optimize=True)
 
