@@ -9,9 +9,13 @@ from typing import Any
 from prefect import Flow
 from prefect.client.schemas.objects import State
 from prefect.exceptions import ParameterBindError, ParameterTypeError, SignatureMismatchError
+from prefect.settings import PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS, temporary_settings
 
 from mdba_checks.errors import CheckError, hide_secrets, visible
 
+# Without a server Prefect starts one of its own, and gives up after 20 seconds unless told not to:
+# on a busy machine it needs longer.
+_PATIENCE = {PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS: 180}
 PASSED, BLOCKED, BAD_INPUT, UNDECIDED, DEFECT = 0, 1, 2, 3, 70
 _BY_NAME = {
     "Blocked": BLOCKED,
@@ -25,7 +29,8 @@ _BAD_USAGE = (CheckError, ParameterBindError, ParameterTypeError, SignatureMisma
 def run_in_shell(flow: Flow[..., Any], arguments: Sequence[str]) -> int:
     """Run a flow with arguments from a shell and return the exit code, whatever happens."""
     try:
-        ended: Any = flow(*arguments, return_state=True)
+        with temporary_settings(set_defaults=_PATIENCE):
+            ended: Any = flow(*arguments, return_state=True)
         return exit_code(ended)
     except Exception as error:  # noqa: BLE001  whatever it is, it is not a verdict
         sys.stderr.write(f"{flow.name}: {hide_secrets(visible(error))}\n")
