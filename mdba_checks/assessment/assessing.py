@@ -198,7 +198,12 @@ def _answer(
     inspection, looked = inspect(data), at_look(config, data.rounds)
     found = {
         one.name: estimated_gaps(
-            data, estimation, one, inspection, looked.model_copy(update={"estimator": one.name})
+            data,
+            estimation,
+            one,
+            inspection,
+            looked.model_copy(update={"estimator": one.name}),
+            how.get("progress"),
         )
         for one in asked
     }

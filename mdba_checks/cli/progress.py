@@ -16,6 +16,7 @@ _STAGES = {
     "reading": "reading the tables",
     "pooled models": "fitting the pooled models",
     "labelers": "fitting labelers",
+    "crowd": "learning how the crowd decides",
 }
 # A log that gets a line for every quick stage is a log that nobody reads.
 _WORTH_A_LINE = 2.0

@@ -137,6 +137,7 @@ def estimate_rates(
                 parts.append(part)
                 tell.add(len(part.n_labels))
         estimation = joined(parts)
+        parts.clear()  # all of it is in the whole now
         return (
             _with_hidden(estimation, data, METRICS[metric], shared.models) if shared else estimation
         )
@@ -194,7 +195,9 @@ def _with_hidden(estimation: Estimation, data: Data, metric: Metric, models: Mod
     agreement = measure_agreement(labels.labeler, labels.item, labels.group, rest, len(data.groups))
     fit = measure_lack_of_fit(data, estimation.f, g.on_gold)
     tpr, hidden = account_for_hidden(estimation.tpr, for_metric(rows, METRICS["tpr"]), agreement)
+    tpr = tpr.without_paths()
     fpr, _ = account_for_hidden(estimation.fpr, for_metric(rows, METRICS["fpr"]), agreement)
+    fpr = fpr.without_paths()
     rates = dict(estimation.rates)
     for name in [name for name, each in rates.items() if each.parts is not None]:
         found, hidden = account_for_hidden(rates[name], for_metric(rows, metric), agreement)

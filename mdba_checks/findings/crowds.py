@@ -21,6 +21,7 @@ from mdba_checks.estimation import (
     CrowdLabels,
     Estimate,
     Estimation,
+    Progress,
     fit_crowd,
     spread,
 )
@@ -75,6 +76,7 @@ def find_crowds(
     wanted: list[Contrast],
     whole: Gaps,
     config: CheckConfig,
+    progress: Progress | None = None,
 ) -> Crowds | None:
     """Return what the crowd says about each labeler; None where there is no crowd.
 
@@ -104,8 +106,11 @@ def find_crowds(
         scores=gold_scores,
         g=1 - on_gold if metric.turns_gold else on_gold,
     )
-    found = [
-        fit_crowd(
+    found = []
+    for number, each in enumerate(wanted):
+        if progress:
+            progress("crowd", number, len(wanted))
+        crowd = fit_crowd(
             rows,
             items,
             (each.group, each.reference),
@@ -114,9 +119,10 @@ def find_crowds(
             order=np.argsort(data.labeler_mark, kind="stable"),
             model_error=float(np.sqrt(whole.model_variance[0, number])),
             says_no=metric.turns_decisions,
-        ).gaps
-        for number, each in enumerate(wanted)
-    ]
+        )
+        found.append(crowd.gaps)
+    if progress:
+        progress("crowd", len(wanted), len(wanted))
     few = np.stack([each.n_labels.sum(axis=1) <= MOST_LABELS for each in found], axis=1)
     both = np.stack([(each.n_labels > 0).all(axis=1) for each in found], axis=1)
     path = None if whole.path is None else whole.path[0] - whole.path[0][:, :1]

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mdba_checks.config import CheckConfig
-from mdba_checks.estimation import Estimation, Estimator
+from mdba_checks.estimation import Estimation, Estimator, Progress
 from mdba_checks.findings.crowds import find_crowds
 from mdba_checks.findings.diagnostics import Inspection, Measures, measure, with_pooled
 from mdba_checks.findings.gap_table import Basis, draft_table
@@ -69,6 +69,7 @@ def estimated_gaps(
     asked: Estimator,
     inspection: Inspection,
     config: CheckConfig,
+    progress: Progress | None = None,
 ) -> tuple[pd.DataFrame, Estimated]:
     """Return the gaps of all labelers without findings, and what they rest on."""
     sizes = np.bincount(data.labels.group, minlength=len(data.groups))
@@ -89,7 +90,7 @@ def estimated_gaps(
     overall = take_together(estimation.overall, (WHOLE,), everybody, data, measures)
     crowds = None
     if overall is not None:
-        crowds = find_crowds(data, estimation, wanted, overall.numbers, config)
+        crowds = find_crowds(data, estimation, wanted, overall.numbers, config, progress)
     if overall is not None and crowds is not None:
         measures = with_pooled(measures, crowds.judged, overall.measures)
     draft, basis = draft_table(data.labelers, numbers, measures, config, crowds)

@@ -192,6 +192,7 @@ class OpenedTables:
         )
         chosen.identity.clear()
         encoded = encode(chosen.features, (group[0], group[1]), orders, self._keep)
+        pa.default_memory_pool().release_unused()  # the columns that were encoded just now
         messages += encoded.messages
         item = numbered(items, orders)
         cluster, about = assign_clusters(

@@ -20,8 +20,13 @@ def made():
 
 
 @pytest.fixture(scope="module")
-def found(made):
-    return assess(made.labels, made.gold, CONFIG)
+def told():
+    return []
+
+
+@pytest.fixture(scope="module")
+def found(made, told):
+    return assess(made.labels, made.gold, CONFIG, progress=lambda *event: told.append(event))
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +55,12 @@ def test_calls_are_many_and_hardly_ever_wrong(beside_truth):
     wrong = ((rows["finding"] == "biased") & ~beyond) | ((rows["finding"] == "fair") & beyond)
     assert settled.mean() > 0.4
     assert wrong.sum() <= 0.05 * settled.sum()
+
+
+@pytest.mark.usefixtures("found")
+def test_progress_is_told_of_the_crowd_after_the_labelers(told):
+    assert told[-2:] == [("crowd", 0, 1), ("crowd", 1, 1)]
+    assert ("labelers", 150, 150) in told
 
 
 def test_nobody_is_biased_without_evidence_of_their_own(found):

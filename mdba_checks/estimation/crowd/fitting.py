@@ -133,9 +133,9 @@ def fit_crowd(
     """
     used, side = _sides(labels.group, contrast)
     rows = Rows(
-        labeler=labels.labeler[used].astype(np.int64),
+        labeler=labels.labeler[used].astype(np.int64, copy=False),
         side=side,
-        group=labels.group[used].astype(np.int64),
+        group=labels.group[used].astype(np.int64, copy=False),
         decision=labels.decision[used],
         scores=labels.scores[used],
         g=labels.g[used],
@@ -148,11 +148,13 @@ def fit_crowd(
     return Crowd(gaps, response, surfaces)
 
 
-def _sides(group: IntArray, contrast: tuple[int, int | None]) -> tuple[BoolArray, IntArray]:
+def _sides(group: IntArray, contrast: tuple[int, int | None]) -> tuple[BoolArray | slice, IntArray]:
     """Return which rows take part, and the side of those."""
     first = group == contrast[0]
     second = ~first if contrast[1] is None else group == contrast[1]
     used = first | second
+    if used.all():  # nothing needs to be copied
+        return slice(None), second.astype(np.int64)
     return used, second[used].astype(np.int64)
 
 

@@ -269,6 +269,10 @@ class Rates:
         """Return the same without the influence of single gold items."""
         return replace(self, gold_influence=np.empty((len(self.rate), 0)), averaged=None)
 
+    def without_paths(self) -> Rates:
+        """Return the same without what is needed to look at it under other assumptions."""
+        return replace(self, parts=None, path=None)
+
     def take(self, labelers: IntArray) -> Rates:
         """Return the rates of some labelers."""
 
