@@ -1,6 +1,6 @@
 """How often each policy passes: on data sets with only fair labelers, and on biased ones.
 
-    python -m benchmarks.policies [--seeds 20] [--sizes 10x50x200 ...]
+    python -m benchmarks.policies [--seeds 20] [--sizes 10x50x200 ...] [--kept]
 
 Three kinds of data sets: every labeler is fair (true gaps from -0.05 to 0.05, where 0.1 is
 tolerated); the same, but one labeler is 0.2 beyond the limit; the whole is beyond it (true gaps
@@ -8,8 +8,10 @@ from 0.15 to 0.25). A data set is assessed once, and every policy judges the sam
 quarantine is counted by its verdict, before what is left is checked again.
 
 What was assessed is kept in benchmarks/results/.policies: a run that was stopped goes on there, and
-another policy needs no new estimates. Writes benchmarks/results/policies.csv (a line per kind, size
-and policy, with the table as .md) and policy_summary.csv (a line per kind and policy).
+another policy needs no new estimates (`--kept` estimates nothing and judges what is there). Writes
+benchmarks/results/policies.csv (a line per kind, size and policy, with the table as .md) and
+policy_summary.csv (a line per kind and policy). How often any rule could pass is in
+`benchmarks.policy_bounds`.
 """
 
 from __future__ import annotations
@@ -21,16 +23,17 @@ import sys
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 
 from benchmarks.scoring import write
-from mdba_checks import Assessment, CheckConfig, Policy, assess, gate
+from mdba_checks import Assessment, CheckConfig, Policy, assess
 from mdba_checks.findings import INCONCLUSIVE
 from mdba_checks.outputs import from_cache, to_cache
 from mdba_checks.simulation import Simulation, simulate
+from mdba_checks.verdict import decide
 
 RESULTS = Path(__file__).parent / "results"
 MODULE = "benchmarks.policies"
@@ -38,12 +41,13 @@ MODULE = "benchmarks.policies"
 SIZES = (
     (10, 50, 200),
     (10, 50, 3_000),
+    (10, 200, 800),
     (10, 500, 200),
     (10, 500, 800),
-    (10, 4_000, 200),
-    (10, 4_000, 3_000),
     (100, 50, 800),
     (100, 200, 800),
+    (10, 4_000, 200),
+    (10, 4_000, 3_000),
     (100, 500, 800),
     (1_000, 50, 800),
 )
@@ -54,10 +58,8 @@ POLICIES = {
     "default": Policy(),
     "max_undecided 0": Policy(max_undecided=0),
     "max_undecided 0.5": Policy(max_undecided=0.5),
-    "margin 0": Policy(margin=0),
     "margin 0, max_undecided 0": Policy(margin=0, max_undecided=0),
     "on_inconclusive pass": Policy(on_inconclusive="pass"),
-    "correction bh": Policy(correction="bh"),
     "decide_on estimate": Policy(decide_on="estimate"),
     "mode annotate": Policy(mode="annotate"),
     "mode quarantine": Policy(mode="quarantine"),
@@ -88,11 +90,15 @@ def make(kind: str, labelers: int, labels_each: int, gold: int, seed: int) -> Si
     )
 
 
+def kept(setting: Setting, folder: Path) -> Path:
+    """Return where the assessment of a data set is kept."""
+    kind, labelers, labels_each, gold, seed = setting
+    return folder / f"{kind.replace(' ', '-')}-{labelers}x{labels_each}x{gold}-{seed}.json.gz"
+
+
 def assessed(setting: Setting, folder: Path) -> Assessment:
     """Return the assessment of a data set; what was assessed before is read."""
-    kind, labelers, labels_each, gold, seed = setting
-    name = f"{kind.replace(' ', '-')}-{labelers}x{labels_each}x{gold}-{seed}.json.gz"
-    path = folder / name
+    path, seed = kept(setting, folder), setting[-1]
     if path.is_file():
         return from_cache(json.loads(gzip.decompress(path.read_bytes())))
     made = make(*setting)
@@ -105,21 +111,27 @@ def assessed(setting: Setting, folder: Path) -> Assessment:
 
 
 def judge(setting: Setting, found: Assessment) -> Iterator[dict[str, Any]]:
-    """Yield a line per policy about one data set."""
+    """Yield a line per policy about one data set; policies with the same findings share them."""
     about = dict(zip(BY[:-1], setting, strict=False))
+    labels = {str(name): int(count) for name, count in found.labels_per_labeler.items()}
+    findings: dict[tuple[object, ...], tuple[pd.DataFrame, pd.DataFrame]] = {}
     for name, policy in POLICIES.items():
-        judged = found.with_policy(policy)
-        decision = gate(judged)
-        whole = judged.overall
-        decided = whole is not None and not (whole["finding"] == INCONCLUSIVE).any()
+        key = (policy.margin, policy.decide_on)
+        if key not in findings:
+            judged = found.with_policy(policy)
+            whole = cast("pd.DataFrame", judged.overall)  # `mdba_dr` has one
+            findings[key] = judged.gaps.assign(pooled=judged.pooled), whole
+        gaps, overall = findings[key]
+        verdict = decide(gaps, policy, labels=labels, overall=overall).verdict
+        decided = not (overall["finding"] == INCONCLUSIVE).any()
         yield {
             **about,
             "policy": name,
-            "passed": decision.verdict == "pass",
-            "usable": not decision.stops,
-            "blocked": decision.verdict == "block",
+            "passed": verdict == "pass",
+            "usable": verdict not in ("block", "inconclusive"),
+            "blocked": verdict == "block",
             "whole_decided": decided,
-            "passed_where_decided": float(decision.verdict == "pass") if decided else np.nan,
+            "passed_where_decided": float(verdict == "pass") if decided else np.nan,
         }
 
 
@@ -139,25 +151,31 @@ def main() -> None:
     """Run as the command line says, and write what is there after every size."""
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--seeds", type=int, default=20)
+    arguments.add_argument("--first-seed", type=int, default=0)
+    arguments.add_argument("--name", default="", help="goes before the names of the results")
     arguments.add_argument("--sizes", type=size, nargs="+", default=SIZES)
+    arguments.add_argument("--kept", action="store_true", help="estimate nothing")
     arguments.add_argument("--folder", type=Path, default=RESULTS)
     given = arguments.parse_args()
     lines: list[dict[str, Any]] = []
     for each in given.sizes:
-        for kind, seed in product(KINDS, range(given.seeds)):
+        first = given.first_seed
+        for kind, seed in product(KINDS, range(first, first + given.seeds)):
             setting = (kind, *each, seed)
-            lines += judge(setting, assessed(setting, given.folder / ".policies"))
-        _write(pd.DataFrame(lines), given.folder)
+            if not given.kept or kept(setting, given.folder / ".policies").is_file():
+                lines += judge(setting, assessed(setting, given.folder / ".policies"))
+        if lines:
+            _write(pd.DataFrame(lines), given.folder, given.name)
         print(f"{each[0]} x {each[1]} labels, {each[2]} gold items", file=sys.stderr, flush=True)
 
 
-def _write(lines: pd.DataFrame, folder: Path) -> None:
+def _write(lines: pd.DataFrame, folder: Path, name: str) -> None:
     names = ("passed", "usable", "blocked", "whole_decided", "passed_where_decided")
     shown = dict.fromkeys(names, ".0%")
     whole = dict.fromkeys(BY, "") | shown | {"runs": ""}
-    write(folder / "policies.csv", MODULE, shares(lines, BY), whole)
+    write(folder / f"{name}policies.csv", MODULE, shares(lines, BY), whole)
     short = {"kind": "", "policy": ""} | shown | {"runs": ""}
-    write(folder / "policy_summary.csv", MODULE, shares(lines, ["kind", "policy"]), short)
+    write(folder / f"{name}policy_summary.csv", MODULE, shares(lines, ["kind", "policy"]), short)
 
 
 if __name__ == "__main__":
