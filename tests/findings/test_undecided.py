@@ -20,6 +20,8 @@ def judged(gap, error, policy: Policy) -> pd.DataFrame:
     rows = pd.DataFrame(
         {
             "labeler": [f"L{number}" for number in range(len(gap))],
+            "attribute": "sex",
+            "class": "",
             "group": "women",
             "reference": "men",
             "metric": "tpr",
@@ -58,7 +60,9 @@ class TestWhoIsNotFarBeyond:
         gaps, errors = np.array([0.1, 0.05, 0.05]), np.array([0.3, 0.08, 0.08])
         rows = judged(gaps, errors, Policy(mode="quarantine"))
         labels = dict.fromkeys(rows["labeler"], 100)
-        assert decide(rows, Policy(mode="quarantine"), labels=labels).removes == (("L0", "women"),)
+        assert decide(rows, Policy(mode="quarantine"), labels=labels).removes == (
+            ("L0", "sex", "women"),
+        )
 
     def test_is_said_in_other_words_than_who_is_unknown_or_suspect(self):
         rows = judged([0.05, 0.1, 0.23], np.array([0.08, 0.3, 0.1]), Policy())
