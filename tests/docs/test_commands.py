@@ -206,6 +206,14 @@ def _renamed(table: pd.DataFrame) -> pd.DataFrame:
             middle = (table.index % 9 == 0) & (table[old] == 0)
             copies[new[0]] = table[old].map({0: "decline", 1: "invite"}).mask(middle, "maybe")
             copies[new[1]] = table[old].map({0: 1, 1: 5}).mask(middle, 3)
+    if "gold" in table:
+        judged = table["gold"].map({0: "not suitable", 1: "suitable"})
+        copies["judgement"] = judged.mask(
+            (table.index % 5 == 0) & (table["gold"] == 1), "rather suitable"
+        )
+    copies["age_band"] = pd.Series("under 50", table.index).mask(
+        table.index % 3 == 0, "50 or older"
+    )
     copies["variety"] = table["group"].map({"men": "standard", "women": "dialect"})
     if "labeler" in table:
         copies["kind"] = table["labeler"].map({"L1": "model"}).fillna("person")

@@ -106,12 +106,12 @@ def notebook():
 
 
 def printed(notebook) -> list[str]:
-    return [
-        output["text"]
+    """Return what each cell printed; a kernel may send it in several pieces."""
+    streams = (
+        [out["text"] for out in cell.get("outputs", ()) if out["output_type"] == "stream"]
         for cell in notebook.cells
-        for output in cell.get("outputs", ())
-        if output["output_type"] == "stream"
-    ]
+    )
+    return ["".join(pieces) for pieces in streams if pieces]
 
 
 @pytest.mark.filterwarnings("default")  # of the kernel's client, which is not ours
