@@ -148,7 +148,6 @@ def test_every_flag_reaches_the_setting_it_names(mdba, files, tables):
     others |= {"--gold-positive"}  # needs gold in other words
     others |= {"--text", "--text-model"}  # need a column of text, and a model
     others |= {"--cluster-column", "--gold-weight"}  # need columns that are not there
-    others |= {"--intersections", "--gold-positive"}  # several groups, gold in other words
     several = {"--features", "--c", "--missing-values"}
     assert options - others == {*flags, *several, "--drop-missing", "--pseudonymize"}
 
