@@ -2,7 +2,7 @@
 
     python -m benchmarks.where_it_holds
 
-It reads benchmarks/results/stress.csv, real_people.csv and crowds.csv and writes
+It reads benchmarks/results/stress.csv, real_people.csv, halves.csv and crowds.csv and writes
 docs/where-it-holds.md. A test compares the two.
 """
 
@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from benchmarks.halves import SHOWN as HALVES
 from benchmarks.scoring import RESULTS, markdown
 
 PAGE = Path(__file__).parents[1] / "docs" / "where-it-holds.md"
@@ -33,7 +34,17 @@ _REAL = """\
 text column as it is, read by `mdba` itself; `noise` is a column that says nothing, about which
 nothing must be found. Findings are about how people decide (`gap`), the truth here is that of the
 labels in the table: in payraise many of those counted as wrongly fair had a table gap beyond the
-limit, which with so few labels each can be luck; this was not told apart here.
+limit, which with so few labels each can be luck. How much is luck is the next table's question.
+"""
+_HALVES = """\
+### Half of everybody's labels, asked about the other half
+
+From one half of each person's labels in payraise the gap is estimated, in the other half it is
+counted. Shown is the mean squared error, the standard error of its difference from that of `gap`,
+and in how many draws it was larger. `gap` is nearer to what people do next than the gap of their
+labels (`table_gap`) and than their shares of yes. In this set people hardly differ: saying that
+nobody has a gap is a little nearer still, and nearly all of the error is the noise of the held-out
+half (its last line is itself an estimate).
 """
 _HOLDS = """\
 ## Simulated shapes in which the assumptions hold
@@ -103,6 +114,8 @@ def page() -> str:
         _INTRODUCTION,
         _REAL,
         _table("real_people", people, _PEOPLE),
+        _HALVES,
+        _table("halves", _read("halves"), HALVES),
         _CROWDS,
         _table("crowds", crowds, _CROWD),
         _HOLDS,
