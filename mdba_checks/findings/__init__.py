@@ -5,7 +5,6 @@ borderline, fair or inconclusive, the diagnostics say what the numbers rest on, 
 much more evidence would settle what is undecided.
 """
 
-from mdba_checks.findings.comparisons import comparisons, each, with_sides
 from mdba_checks.findings.corrections import adjust, errors_beyond
 from mdba_checks.findings.crowds import Crowds, crowd_table, find_crowds, with_crowds
 from mdba_checks.findings.diagnostics import (
@@ -64,6 +63,7 @@ from mdba_checks.findings.judge import (
 from mdba_checks.findings.model_gap import ModelGap, model_gaps
 from mdba_checks.findings.plan import PLAN_COLUMNS, Plan, check_wish, crowd_facts, make_plan
 from mdba_checks.findings.sensitivity import overturned, robustness
+from mdba_checks.findings.sides import comparisons, each, with_sides
 from mdba_checks.findings.together import Together, judge_together
 from mdba_checks.findings.undecided import (
     NEAR,
