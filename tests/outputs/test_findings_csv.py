@@ -33,7 +33,7 @@ def test_read_back_they_are_the_rows_of_the_check(checked: Checked, tmp_path):
             if isinstance(value, float):
                 assert mine[column] == "" if math.isnan(value) else float(mine[column]) == value
             else:
-                assert mine[column] == str(value)
+                assert mine[column] == ("" if value is None else str(value))
     (whole,) = (row for row in found if row["about"] == "whole")
     assert whole["name"] == "all labels"
     assert float(whole["gap"]) == checked.assessment.overall["gap"].iloc[0]
