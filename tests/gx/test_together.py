@@ -95,8 +95,8 @@ def test_false_positive_rates_have_their_own(with_vendors, labels, made, usual, 
 def test_all_of_them_share_one_estimate(with_vendors, rule, usual, monkeypatch):
     estimates.forget()
     fitted = []
-    real = estimates.assess_data
-    monkeypatch.setattr(estimates, "assess_data", lambda *given: fitted.append(1) or real(*given))
+    real = estimates.assess_tables
+    monkeypatch.setattr(estimates, "assess_tables", lambda *given: fitted.append(1) or real(*given))
     suite = ExpectationSuite(
         name="levels",
         expectations=[

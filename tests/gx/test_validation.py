@@ -174,8 +174,8 @@ def test_pseudonyms_replace_the_names_in_everything_that_is_stored(batch, rule, 
 def test_expectations_that_differ_in_thresholds_only_share_one_estimate(batch, rule, monkeypatch):
     estimates.forget()
     fitted = []
-    real = estimates.assess_data
-    monkeypatch.setattr(estimates, "assess_data", lambda *given: fitted.append(1) or real(*given))
+    real = estimates.assess_tables
+    monkeypatch.setattr(estimates, "assess_tables", lambda *given: fitted.append(1) or real(*given))
     suite = ExpectationSuite(
         name="thresholds",
         expectations=[
