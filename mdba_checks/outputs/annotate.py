@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Literal
 
 import numpy as np
@@ -128,20 +129,19 @@ def findings_by_row(table: pa.Table, assessment: Assessment) -> pd.DataFrame:
     """
     gaps, dropped = assessment.gaps, assessment.estimated[0].decision < 0
     by_attribute: dict[str, FloatArray] = {}
-    worst: _Found | None = None
+    found: list[_Found] = []
     for number, each in enumerate(assessment.estimated):
         question, cells = each.question, locate(table, assessment, each)
         own = gaps[gaps["attribute"] == question.attribute]
         if question.label_class is not None:
             own = own[own["class"] == question.label_class]
-        found = _found(own, cells, dropped, number)
-        worst = found if worst is None else worst.worse_of(found)
+        found.append(_found(own, cells, dropped, number))
         p_positive = _p_positive(each, cells)
         if question.label_class is not None:
             before = by_attribute.get(question.attribute, np.full(len(p_positive), np.nan))
             p_positive = np.where(each.decision == 1, p_positive, before)
         by_attribute[question.attribute] = p_positive
-    assert worst is not None  # noqa: S101  a check asks at least one question
+    worst = reduce(_Found.worse_of, found)  # a check asks at least one question
     findings = np.array(list(SEVERITY), dtype=object)
     attributes = [each.question.attribute for each in assessment.estimated]
     known = list(by_attribute)
