@@ -195,7 +195,7 @@ BEFORE = (
 
 
 def test_one_group_column_and_two_labels_give_the_numbers_they_gave_before(tmp_path):
-    demo_module._write(tmp_path, 0, "block")
+    demo_module.write_demo(tmp_path, 0, "block")
     config = CheckConfig.from_yaml(tmp_path / "mdba.yaml")
     found = assess(tmp_path / "labels.csv", tmp_path / "gold.csv", config)
     gaps = found.gaps

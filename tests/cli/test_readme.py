@@ -138,7 +138,7 @@ def test_the_settings_in_the_readme_are_valid(tmp_path):
 
 
 def test_every_flag_in_the_readme_exists(mdba):
-    commands = ("check", "init", "plan", "simulate", "validate", "verify")
+    commands = ("check", "import", "init", "plan", "simulate", "validate", "verify")
     known = "".join(mdba(command, "--help").out for command in commands)
     for flag in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README)):
         assert f"{flag} " in known, flag
