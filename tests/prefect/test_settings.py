@@ -68,16 +68,16 @@ def test_tables_and_settings_in_object_storage_are_read(tables, tmp_path, monkey
     host, port = server.get_host_and_port()
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
     storage = fsspec.filesystem("s3", skip_instance_cache=True)
-    storage.makedirs("work", exist_ok=True)
+    storage.makedirs("tables", exist_ok=True)
     (tmp_path / "mdba.yaml").write_text(yaml.safe_dump(config(max_gap=0.9)))
     for each in (tables.labels, tables.gold, str(tmp_path / "mdba.yaml")):
-        storage.put(each, f"work/{Path(each).name}")
+        storage.put(each, f"tables/{Path(each).name}")
     out = tmp_path / "out.parquet"
     try:
         state = label_bias_gate(
-            "s3://work/labels.parquet",
-            "s3://work/gold.parquet",
-            "s3://work/mdba.yaml",
+            "s3://tables/labels.parquet",
+            "s3://tables/gold.parquet",
+            "s3://tables/mdba.yaml",
             out,
             return_state=True,
         )
