@@ -67,8 +67,7 @@ _CROWDS = """\
 
 People with few labels each, 15% of them biased, limit ±0.15, both consistent and inconsistent
 people. `error` is the mean absolute error of `gap`, `before` that of the first version, `biased
-covered` the coverage among truly biased people. The figures were made before the long tail was
-changed and before intervals allowed for what both models miss.
+covered` the coverage among truly biased people.
 """
 _SHAPE = {
     "shape": "",
