@@ -269,7 +269,7 @@ class Policy(_Model):
     correction: Correction = Field(
         "auto",
         description="how many labelers being tested at once is accounted for: holm aims at not one "
-        "wrong accusation, bh at few among all of them; auto aims at not one up to 20 comparisons, "
+        "wrong accusation, bh at few among all of them; auto aims at not one up to 20 labelers, "
         "asking less where the others are shown to be well within the limit, and is bh beyond, "
         "where the crowd itself says how rare biased labelers are",
     )

@@ -145,7 +145,7 @@ def _adjusted(
     p = gaps["p_value"].to_numpy()
     if policy.correction != "auto":
         return adjust(p, policy.correction)
-    if len(p) > MANY:
+    if gaps["labeler"].nunique() > MANY:
         return np.where(pooled, p, adjust(p, "bh"))
     if pooled.any():
         return adjust(p, "holm")

@@ -45,6 +45,7 @@ def _by_holm(estimates: np.ndarray) -> np.ndarray:
         [0.1] + [0.0] * 9,
         [0.1] * 3 + [0.07] * 7,
         [0.2, 0.2, 0.1, -0.1] + [0.02] * 6,
+        [0.2] + [0.1] * 5 + [0.0] * 34,
     ],
 )
 def test_anybody_within_the_limit_is_accused_in_at_most_a_tenth_of_runs(true, alike):
@@ -58,6 +59,27 @@ def test_one_biased_among_nine_without_a_gap_is_found_more_often_than_by_holm():
     ours, holm = _called(estimates)[:, 0].mean(), _by_holm(estimates)[:, 0].mean()
     assert ours > 0.93
     assert ours > holm + 0.05
+
+
+def test_many_groups_do_not_hide_one_biased_labeler_where_the_others_are_fair():
+    """Ten labelers, seven groups: Holm's asks for 2.98 standard errors of a gap that has three."""
+    estimates = _drawn([0.16] + [0.01] * 69, 0.6, seed=4)
+    ours, holm = _called(estimates)[:, 0].mean(), _by_holm(estimates)[:, 0].mean()
+    assert holm == pytest.approx(norm.sf(norm.isf(LEVEL / 70) - 3), abs=0.05)
+    assert ours > holm + 0.1
+
+
+def test_so_many_comparisons_that_they_are_looked_at_in_parts_give_the_same_numbers(monkeypatch):
+    rng = np.random.default_rng(5)
+    gap, error = rng.normal(0, 0.1, 60), rng.uniform(0.01, 0.05, 60)
+    gap[:40] += 0.3
+    at_once = clear_of_others(gap, error, LIMIT, level=LEVEL)
+    monkeypatch.setattr("mdba_checks.findings.corrections._AT_ONCE", 7)
+    in_parts = clear_of_others(gap, error, LIMIT, level=LEVEL)
+    decided = at_once < 0.5
+    assert decided.sum() > 30
+    np.testing.assert_allclose(in_parts[decided], at_once[decided], rtol=1e-12)
+    np.testing.assert_array_equal(in_parts >= 0.5, ~decided)
 
 
 def test_with_everybody_beyond_the_limit_it_costs_a_tenth_of_the_level():

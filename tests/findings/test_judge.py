@@ -284,3 +284,12 @@ def test_beyond_the_limit_but_one_of_many_says_so():
     )
     low = judged([-gap, *[0.0] * 9], [0.05, *[0.001] * 9], Policy(correction="holm"))
     assert "lies beyond ±0.1, but not clearly" in low["reason"][0]
+
+
+def test_the_number_of_people_decides_what_auto_promises_not_that_of_comparisons():
+    """Ten people in three groups are 30 comparisons: others who are fair hardly count."""
+    rows = table([0.15, *[0.0] * 29], [0.02] * 30)
+    several = {"labeler": [f"L{n // 3}" for n in range(30)], "group": list("abc") * 10}
+    for gaps, finding in ((rows, INCONCLUSIVE), (rows.assign(**several), BIASED)):
+        found = judge(gaps, Policy(), confidence=CONFIDENCE, obstacles=[None] * 30)
+        assert found["finding"][0] == finding
