@@ -178,7 +178,9 @@ class _Fits:
             sees,
         )
         start = without_lapses(centre)
-        fitted = fit_rules(sample, start, towards=centre, ridge=ridge, rounds=8, steps=2).coef[0]
+        fitted = fit_rules(
+            sample, start, towards=centre, ridge=ridge, rounds=12, steps=4, one_curvature=True
+        ).coef[0]
         without = [_apply(fitted[..., part], standard, group) for part in range(N_GOLD_FOLDS)]
         return Logistic(fitted[..., -1], centre_of_columns, scale), np.stack(without)
 

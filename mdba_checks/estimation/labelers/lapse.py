@@ -87,6 +87,7 @@ def fit_rules(
     rounds: int,
     steps: int = 3,
     learn_lapses: bool = False,
+    one_curvature: bool = False,
 ) -> Rules:
     """Fit rules by expectation-maximisation with safeguarded Newton steps.
 
@@ -103,8 +104,12 @@ def fit_rules(
         with each. The variants share the curvature at their mean.
     learn_lapses
         Whether `miss` and `slip` are estimated or stay as in `start`.
+    one_curvature
+        Whether all variants go by the curvature of all parts, which costs one inverse instead of
+        one per variant. Where each variant lacks little, a few more steps make up for it.
     """
     design, sees = sample.design, sample.sees
+    bends = np.ones((1, sees.shape[1])) if one_curvature else sees
     prior = ridge * _group_precision(design.shape[1])
     # Places come last: then the inner loops are long, and what a variant has of its own is constant
     # in them.
@@ -114,7 +119,7 @@ def fit_rules(
     at = _Score.of(start.score(design))
     for _ in range(rounds):
         curvature = _curvature(at.score.mean(axis=-2)) * weight[..., 0, :]
-        inverse = _inverse_curvature(design, curvature, sees, prior)
+        inverse = _inverse_curvature(design, curvature, bends, prior)
         for _ in range(steps):
             yes = _responsibility(at.chance, decision, miss, slip)
             seen_yes = seen * yes
@@ -171,11 +176,13 @@ def _inverse_curvature(
 
 def _solve(inverse: FloatArray, gradient: FloatArray) -> FloatArray:
     n_labelers, n_groups, n_columns, n_variants = gradient.shape
-    flat = gradient.transpose(0, 3, 1, 2).reshape(n_labelers, n_variants, -1, 1)
-    change: FloatArray = np.matmul(inverse, flat).reshape(
-        n_labelers, n_variants, n_groups, n_columns
-    )
-    return change.transpose(0, 2, 3, 1)
+    flat = gradient.transpose(0, 3, 1, 2).reshape(n_labelers, n_variants, -1)
+    change: FloatArray
+    if inverse.shape[1] == 1:  # of all variants: the inverse is symmetric
+        change = np.matmul(flat, inverse[:, 0])
+    else:
+        change = np.matmul(inverse, flat[..., None])
+    return change.reshape(n_labelers, n_variants, n_groups, n_columns).transpose(0, 2, 3, 1)
 
 
 def _go(
