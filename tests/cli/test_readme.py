@@ -20,6 +20,7 @@ import pytest
 
 from mdba_checks import Blocked
 from mdba_checks.config import CheckConfig
+from mdba_checks.errors import InputError
 
 PATH = Path(__file__).parents[2] / "README.md"
 README = PATH.read_text(encoding="utf-8")
@@ -104,6 +105,33 @@ def test_the_other_gate_of_the_readme_lets_no_mode_train_on_all_rows(
         exec(code, {"train": trained.append})  # noqa: S102  our own README
     assert trained == []
     assert "Ada" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("mode", TRAINED_ON)
+def test_what_the_readme_reads_after_a_check_are_the_rows_that_may_be_trained_on(
+    demo_folder, mdba, monkeypatch, mode
+):
+    """`mdba check … --mode … --output`, and in the training code `read_released`."""
+    monkeypatch.chdir(demo_folder)
+    (typed,) = re.findall(r"`mdba check … (--mode quarantine --output kept\.parquet)`", README)
+    (reads,) = re.findall(r"`(read_released\(\"kept\.parquet\"\)\.table)`", README)
+    tables = ("mdba-demo/labels.csv", "--gold", "mdba-demo/gold.csv", "--reference", "men")
+    asked = typed.replace("quarantine", mode).replace("kept", f"kept-{mode}").split()
+    run = mdba("check", *tables, *asked, "--quiet")
+    code = f"from mdba_checks import read_released\ntrain({reads.replace('kept', f'kept-{mode}')})"
+    trained: list[pd.DataFrame] = []
+    if TRAINED_ON[mode] is None:
+        assert run.code == 1
+        with pytest.raises(InputError, match="kept-block"):
+            exec(code, {"train": trained.append})  # noqa: S102  our own README
+        assert trained == []
+        return
+    assert run.code == 0
+    exec(code, {"train": trained.append})  # noqa: S102  our own README
+    labels = pd.read_csv("mdba-demo/labels.csv")
+    (table,) = trained
+    assert set(table["labeler"]) == TRAINED_ON[mode]
+    assert len(table) == labels["labeler"].isin(TRAINED_ON[mode]).sum()
 
 
 def test_the_demo_in_the_readme_is_the_demo(demo_folder, mdba, monkeypatch):
