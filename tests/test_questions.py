@@ -94,7 +94,7 @@ def test_an_assessment_of_several_questions_survives_a_cache_and_has_a_record(as
     again = from_cache(to_cache(assessment))
     pd.testing.assert_frame_equal(again.gaps, assessment.gaps)
     assert gate(again) == gate(assessment)
-    record = to_record(assessment, gate(assessment))
+    record = to_record(assessment, gate(assessment)).values()
     assert record["data"]["attributes"] == {
         "sex": ["men", "women"],
         "age": ["over 50", "under 50"],

@@ -340,7 +340,7 @@ class Assessment:
         from mdba_checks.outputs import findings_csv, to_record, write_whole
         from mdba_checks.verdict import gate
 
-        text = findings_csv(to_record(self, decision or gate(self)))
+        text = findings_csv(to_record(self, decision or gate(self)).values())
         if path is not None:
             write_whole(path, text, force=force)
         return text

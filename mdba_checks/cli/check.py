@@ -156,10 +156,11 @@ def check(
     from mdba_checks.cli.result import EXIT_CODES, show_columns, show_result
     from mdba_checks.cli.terminal import screen
 
+    record = sent.record.values()
     if history:
         history.remember(sent.record)
     if outputs.json_file:
-        write_json(sent.record, outputs.json_file, force=force, inputs=inputs)
+        write_json(record, outputs.json_file, force=force, inputs=inputs)
     if outputs.report_file:
         from mdba_checks.report import write_report
 
@@ -174,7 +175,7 @@ def check(
     if outputs.csv_file:
         from mdba_checks.outputs import findings_csv
 
-        write_whole(outputs.csv_file, findings_csv(sent.record), force=force, inputs=inputs)
+        write_whole(outputs.csv_file, findings_csv(record), force=force, inputs=inputs)
     if outputs.junit_file:
         from mdba_checks.report import junit
 

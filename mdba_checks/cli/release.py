@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mdba_checks.errors import InputError
 
 if TYPE_CHECKING:
     from mdba_checks.assessment import Assessment
     from mdba_checks.config import CheckConfig
-    from mdba_checks.outputs import Release
+    from mdba_checks.outputs import Record, Release
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Sent:
 
     release: Release
     lines: tuple[str, ...]
-    record: dict[str, Any]
+    record: Record
 
 
 def refuse(
@@ -74,7 +74,7 @@ def send(
             lines = (f"{output}, released earlier, is marked as superseded",)
     elif output is not None:
         published = write_release(labels, found, output, force=force, inputs=inputs)
-        record["output"] = published.record["file"]
+        record = record.model_copy(update={"output": published.record.file})
     # Without an output nobody expects a file from labels that are stopped.
     told = output is not None or not found.decision.stops
     return Sent(found, (*found.lines(published), *lines) if told else (), record)

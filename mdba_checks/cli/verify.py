@@ -60,14 +60,14 @@ def verify(
     found = compare(file, labels=labels, max_age=_time(max_age))
     if not quiet:
         surface = screen()
-        if found.ok and found.record is not None:
-            about = found.record
+        about = found.record
+        if found.ok and about is not None and about.file is not None:
             surface.write(
-                f"ok: {file} holds what its sidecar describes: {about['file']['rows']:,} rows, "
-                f"verdict {about['verdict']}, {about['created_by']}, {about['created']}"
+                f"ok: {file} holds what its sidecar describes: {about.file.rows:,} rows, "
+                f"verdict {about.verdict}, {about.created_by}, {about.created}"
             )
-            if about.get("approval"):
-                surface.write(f"not a pass: {about['reasons'][0]}")
+            if about.approval:
+                surface.write(f"not a pass: {about.reasons[0]}")
         else:
             surface.write(f"not ok: {file}: {found.reason}")
     return 0 if found.ok else 1

@@ -231,9 +231,9 @@ class LabelerGapExpectation(GapRenderers, _RuleFields, BatchExpectation):  # typ
             return _failed(problem or "the batch cannot be read")
         assessment = estimate(tables.labels, tables.gold, self.check_config())
         if self.about == "labeler":  # a data set that is biased as a whole does not pass here
-            record = decide_release(tables.labels, tables.gold, assessment).record()
+            record = decide_release(tables.labels, tables.gold, assessment).record().values()
         else:
-            record = to_record(assessment, gate(assessment, about=self.about))
+            record = to_record(assessment, gate(assessment, about=self.about)).values()
         for part in (record, record.get("recheck", {})):
             part.pop("config", None)  # the arguments are in the result already
         record["in_words"] = in_words(assessment, self.about)

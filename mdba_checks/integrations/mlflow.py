@@ -8,7 +8,7 @@ from typing import Any
 
 from mdba_checks.errors import InputError, MissingExtraError
 from mdba_checks.integrations.outcome import Config, check, numbers
-from mdba_checks.outputs import Blocked, Release, Released, findings_csv, to_json
+from mdba_checks.outputs import Blocked, Release, Released, findings_csv
 from mdba_checks.tables import Source
 
 try:
@@ -69,8 +69,8 @@ def mlflow_release(
 def _log(found: Release, *, report: bool) -> None:
     record = found.record()
     with TemporaryDirectory() as folder:
-        Path(folder, "record.json").write_text(to_json(record), encoding="ascii")
-        Path(folder, "findings.csv").write_text(findings_csv(record), encoding="utf-8")
+        Path(folder, "record.json").write_text(record.to_json(), encoding="ascii")
+        Path(folder, "findings.csv").write_text(findings_csv(record.values()), encoding="utf-8")
         if report:
             found.judged.to_html(Path(folder, "report.html"), decision=found.decision)
         mlflow.log_artifacts(folder, "mdba")
@@ -78,9 +78,9 @@ def _log(found: Release, *, report: bool) -> None:
     mlflow.set_tags(
         {
             "mdba.reasons": "\n".join(found.decision.reasons)[:5000],  # what MLflow keeps of a tag
-            "mdba.labels_hash": record["data"]["labels_hash"],
-            "mdba.gold_hash": record["data"]["gold_hash"],
-            "mdba.version": record["version"],
+            "mdba.labels_hash": found.assessment.data.labels_hash,
+            "mdba.gold_hash": found.assessment.data.gold_hash,
+            "mdba.version": record.version,
             "mdba.verdict": found.decision.verdict,
         }
     )

@@ -56,13 +56,14 @@ def openlineage_event(
     found = verify(path)
     if not found.ok or found.record is None:
         raise InputError(f"{path} was not released by the gate as it is: {found.reason}")
-    record = found.record
-    producer = f"urn:mdba-checks:{record['version']}"
-    whole = openlineage_facets({key: record[key] for key in record if key != "recheck"})
+    record, about, origin = found.record, found.record.file, found.record.origin
+    if about is None or origin is None:
+        raise InputError(f"the sidecar of {path} does not say what was checked")
+    producer = f"urn:mdba-checks:{record.version}"
+    whole = openlineage_facets(record.model_copy(update={"recheck": None}))
     said: list[dict[str, Any]] = whole["dataQualityAssertions"]["assertions"]
     facet = DataQualityAssertionsDatasetFacet([Assertion(**each) for each in said])
-    version = DatasetVersionDatasetFacet(record["file"]["content_hash"])
-    origin = record["origin"]
+    version = DatasetVersionDatasetFacet(about.content_hash)
     return event_v2.RunEvent(
         eventTime=datetime.now(UTC).isoformat(),
         eventType=event_v2.RunState.COMPLETE,
@@ -72,10 +73,10 @@ def openlineage_event(
         inputs=[
             event_v2.InputDataset(
                 namespace=namespace,
-                name=origin["labels"] or "labels",
+                name=origin.labels or "labels",
                 inputFacets={"dataQualityAssertions": facet},
             ),
-            event_v2.InputDataset(namespace=namespace, name=origin["gold"] or "gold"),
+            event_v2.InputDataset(namespace=namespace, name=origin.gold or "gold"),
         ],
         outputs=[
             event_v2.OutputDataset(namespace=namespace, name=str(path), facets={"version": version})

@@ -25,10 +25,11 @@ from mdba_checks.outputs.gold_sheets import (
     write_sheet,
 )
 from mdba_checks.outputs.history import History, read_check, trend
+from mdba_checks.outputs.json_text import parse_json, to_json, to_plain_value
 from mdba_checks.outputs.lineage import openlineage_facets
 from mdba_checks.outputs.mapping import write_mapping
 from mdba_checks.outputs.quarantine import Quarantine, quarantine, removed_path, takes_rows_out
-from mdba_checks.outputs.record import Record, parse_record, to_json, to_plain_value, to_record
+from mdba_checks.outputs.record import Record, to_record
 from mdba_checks.outputs.release_rule import (
     Blocked,
     Release,
@@ -70,7 +71,7 @@ __all__ = [
     "from_cache",
     "make_folder",
     "openlineage_facets",
-    "parse_record",
+    "parse_json",
     "quarantine",
     "read_answers",
     "read_check",

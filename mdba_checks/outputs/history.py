@@ -9,7 +9,6 @@ test errs on the side of no change.
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -24,7 +23,8 @@ from scipy.stats import norm
 from mdba_checks.errors import InputError
 from mdba_checks.findings import adjust
 from mdba_checks.outputs.files import make_folder, write_whole
-from mdba_checks.outputs.record import Record, to_json
+from mdba_checks.outputs.json_text import parse_json
+from mdba_checks.outputs.record import Record
 
 COLUMNS = (
     "labeler",
@@ -64,8 +64,9 @@ class History:
     Examples
     --------
     >>> import tempfile
+    >>> about = {"metric": "tpr", "estimator": "mdba_dr", "confidence": 0.9}
     >>> history = History(tempfile.mkdtemp())
-    >>> history.remember({"verdict": "pass"}).suffix
+    >>> history.remember(Record.read({**about, "gaps": []})).suffix
     '.json'
     """
 
@@ -78,7 +79,7 @@ class History:
                 )
         make_folder(folder, "keep the history in")
 
-    def remember(self, record: Mapping[str, Any]) -> Path:
+    def remember(self, record: Record) -> Path:
         """Keep the record of a check; names of files sort by time.
 
         When the clock is behind the newest record, the new one gets the time after that, and
@@ -97,11 +98,11 @@ class History:
             created = max(now, last + timedelta(microseconds=1))
         clock = {} if created == now else {"clock": now.isoformat()}
         path = self.folder / f"{created:{_TIME}}Z-{secrets.token_hex(4)}.json"
-        write_whole(path, to_json({"created": created.isoformat(), **clock, **record}))
+        write_whole(path, record.with_values(created=created.isoformat(), **clock).to_json())
         return path
 
 
-def trend(records: Sequence[Mapping[str, Any] | str | Path]) -> pd.DataFrame:
+def trend(records: Sequence[Record | Mapping[str, Any] | str | Path]) -> pd.DataFrame:
     """Return every labeler's gap over successive checks, and how it changed.
 
     Parameters
@@ -171,6 +172,11 @@ def read_check(path: str | Path) -> Record:
     return _checked(_parsed(Path(path)), str(path))
 
 
+def as_record(given: Record | Mapping[str, Any], name: str = "the record") -> Record:
+    """Return a record that may have been given as its values."""
+    return given if isinstance(given, Record) else _checked(given, name)
+
+
 def p_of_change(change: pd.Series[float], error: pd.Series[float], before: pd.Series[float]) -> Any:
     """Return two-sided p-values of changes, from the standard errors after and before them."""
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -178,9 +184,9 @@ def p_of_change(change: pd.Series[float], error: pd.Series[float], before: pd.Se
     return 2 * norm.sf(z)
 
 
-def _read(given: Mapping[str, Any] | str | Path) -> list[Record]:
-    if isinstance(given, Mapping):
-        return [_checked(given, "the record")]
+def _read(given: Record | Mapping[str, Any] | str | Path) -> list[Record]:
+    if isinstance(given, Record | Mapping):
+        return [as_record(given)]
     path = Path(given)
     if path.is_dir():
         found = [(_parsed(file), str(file)) for file in sorted(path.rglob("*.json"))]
@@ -193,10 +199,10 @@ def _read(given: Mapping[str, Any] | str | Path) -> list[Record]:
 
 def _parsed(path: Path) -> Any:
     try:
-        return json.loads(path.read_bytes())
+        return parse_json(path.read_bytes())
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    except (ValueError, RecursionError):  # the second for brackets without end
+    except ValueError:
         raise InputError(f"{path} is not JSON: give what mdba check --json wrote") from None
 
 

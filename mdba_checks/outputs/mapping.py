@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mdba_checks.errors import InputError
 from mdba_checks.outputs.files import whole_file
-from mdba_checks.outputs.record import to_json
+from mdba_checks.outputs.json_text import to_json
 
 
 def write_mapping(

@@ -1,22 +1,19 @@
-"""The record of a check: what was decided and everything it rests on, ready for JSON.
+"""The record of a check: what was decided and everything it rests on.
 
 The record is what leaves the process: for other programs, for an archive, for whoever asks a year
 later why training was stopped. It holds no rows of the data and no secrets, and it is enough to run
-the check again (see `mdba_checks.outputs.rerun`). It is valid JSON always: a number that does not
-exist is null, never NaN.
+the check again (see `mdba_checks.outputs.rerun`). `Record` is what every file of it is written from
+and read with: the JSON of ``mdba check``, the sidecar of a data set, the history of checks.
 """
 
 from __future__ import annotations
 
-import json
-import math
 import platform
 from collections.abc import Mapping
 from dataclasses import asdict, fields
-from datetime import datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -25,6 +22,7 @@ from mdba_checks.config import EstimatorName
 from mdba_checks.errors import must_be
 from mdba_checks.estimation import ESTIMATORS
 from mdba_checks.metrics import METRICS, AnswerWords, MetricName, Wording
+from mdba_checks.outputs.json_text import SEAL, parse_json, seal_of, to_json, to_plain_value
 from mdba_checks.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -37,7 +35,7 @@ _Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 _Count = Annotated[int, Field(ge=0)]
 _Number = Annotated[float, Field(allow_inf_nan=False)]
 _Share = Annotated[float, Field(ge=0, le=1)]
-_Place = Annotated[str, Field(min_length=1, max_length=10_000)]
+_Location = Annotated[str, Field(min_length=1, max_length=10_000)]
 
 
 # Packages that numbers are made with, by the names that they may be installed under.
@@ -74,16 +72,25 @@ def _installed(names: tuple[str, ...]) -> str | None:
 
 
 class _Strict(BaseModel):
-    # Strict: "0.1" is not a number here. Other keys are of other versions, and never looked at.
-    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+    # Strict: "0.1" is not a number here. Other keys are of other versions: never looked at, and
+    # written again as they were.
+    model_config = ConfigDict(strict=True, frozen=True, extra="allow", populate_by_name=True)
+
+
+class _OfLabeler(_Strict):
+    labeler: str
+
+
+class _OfCohort(_Strict):
+    cohort: str
 
 
 class ComparisonRow(_Strict):
     """One comparison; what is None could not be estimated, or is not in older records."""
 
+    attribute: str | None = None
     group: str
     reference: str
-    attribute: str | None = None
     class_: Annotated[str | int | bool | None, Field(alias="class")] = None
     metric: MetricName | None = None
     gap: _Number | None
@@ -92,22 +99,29 @@ class ComparisonRow(_Strict):
     ci_high: _Number | None
     p_value: _Share | None = None
     rate: _Number | None = None
+    rate_low: _Number | None = None
+    rate_high: _Number | None = None
     rate_reference: _Number | None = None
     table_gap: _Number | None = None
     table_low: _Number | None = None
     table_high: _Number | None = None
     finding: Literal["biased", "borderline", "fair", "inconclusive"]
+    cause: str = ""
     reason: str = ""
+    robustness: _Number | None = None
+    p_beyond: _Share | None = None
     n_labels: _Count | None = None
     n_gold: _Count | None = None
     n_gold_positive: _Count | None = None
     n_direct: _Count | None = None
 
 
-class GapRow(ComparisonRow):
+class GapRow(ComparisonRow, _OfLabeler):
     """A comparison about one labeler."""
 
-    labeler: str
+
+class CohortRow(ComparisonRow, _OfCohort):
+    """A comparison about one cohort of labelers."""
 
 
 class Said(_Strict):
@@ -116,6 +130,7 @@ class Said(_Strict):
     check: str
     labeler: str | None = None
     group: str | None = None
+    value: _Number | None = None
     level: Literal["ok", "look", "serious"] = "look"
     sentence: str
 
@@ -132,68 +147,110 @@ class Hashes(_Strict):
     words: dict[str, str] = {}
 
 
-class Places(_Strict):
+class Locations(_Strict):
     """Where the tables were, without secrets, and what else was handed in."""
 
-    labels: _Place | None
-    gold: _Place | None
+    labels: _Location | None
+    gold: _Location | None
     learner: str | None
     text_model: str | None = None
 
 
 class Approval(_Strict):
-    """What a person decided."""
+    """What a person decided, and the verdict that the policy gave."""
 
     decision: Literal["release", "quarantine", "block"]
     name: str
     reason: str
     decided_at: str
+    verdict: Verdict | None = None
 
 
 class Recheck(_Strict):
-    """What was found about the rows that a quarantine leaves."""
+    """What was found about the rows that a quarantine leaves; a record where they were assessed."""
 
+    verdict: Verdict | None = None
+    reasons: list[str] = []
     gaps: list[GapRow] | None = None
+
+
+class WrittenFile(_Strict):
+    """A file with rows: its name, and what it held when it was written."""
+
+    name: str
+    rows: _Count
+    content_hash: _Hash
+
+
+class ReadableFile(WrittenFile):
+    """A data set that left the gate, and how it is read to give the hash of its content."""
+
+    text_columns: list[str]
+    missing_values: list[str]
+
+
+class Superseded(_Strict):
+    """The later check of the same labels that was stopped."""
+
+    at: str
+    verdict: Verdict
+    reasons: list[str]
+    labels_hash: _Hash
 
 
 class Record(_Strict):
     """The record of a check, as it is written and as it is read.
 
-    Only what `mdba trend` compares has to be there; the rest may be missing in older records.
+    Only what `mdba trend` compares has to be there; the rest may be missing in older records. What
+    begins with `created` is there where a file keeps the record, and what follows `other_files`
+    only in the sidecar of a data set.
 
     Examples
     --------
     >>> row = {"labeler": "Ann", "group": "women", "reference": "men", "finding": "fair"}
     >>> row |= {"gap": 0.0, "std_error": 0.03, "ci_low": -0.05, "ci_high": 0.05}
     >>> about = {"metric": "tpr", "estimator": "mdba_dr", "confidence": 0.9}
-    >>> Record.read({**about, "gaps": [row]}).gaps[0].finding
+    >>> record = Record.read({**about, "gaps": [row]})
+    >>> record.gaps[0].finding
     'fair'
+    >>> Record.parse(record.to_json().encode()) == record
+    True
     >>> Record.read({**about, "gaps": [{**row, "gap": "none"}]})
     Traceback (most recent call last):
     ...
     ValueError: 'gaps.0.gap' must be a number
     """
 
-    metric: MetricName
-    estimator: EstimatorName
-    confidence: Annotated[float, Field(gt=0, lt=1)]
-    gaps: list[GapRow]
-    overall: list[ComparisonRow] | None = None
     verdict: Verdict | None = None
     reasons: list[str] = []
     policy: dict[str, Any] = {}
+    estimator: EstimatorName
+    metric: MetricName
+    confidence: Annotated[float, Field(gt=0, lt=1)]
     reference: bool | int | str | dict[str, bool | int | str] | None = None
     seed: int | None = None
     version: str | None = None
+    gaps: list[GapRow]
+    cohorts: list[CohortRow] | None = None
+    overall: list[ComparisonRow] | None = None
+    crowd: list[dict[str, Any]] | None = None
     diagnostics: list[Said] = []
     data: Hashes | None = None
     messages: list[str] = []
     config: dict[str, Any] | None = None
-    origin: Places | None = None
+    origin: Locations | None = None
     versions: dict[str, str | None] | None = None
     recheck: Recheck | None = None
     approval: Approval | None = None
+    output: ReadableFile | None = None
     created: str | None = None
+    clock: str | None = None
+    created_by: str | None = None
+    openlineage: dict[str, Any] | None = None
+    other_files: list[WrittenFile] = []
+    file: ReadableFile | None = None
+    superseded: Superseded | None = None
+    seal: str | None = None
 
     @property
     def wording(self) -> Wording:
@@ -213,18 +270,58 @@ class Record(_Strict):
         Raises
         ------
         ValueError
-            When a value is missing or cannot be; the text names its place.
+            When a value is missing or cannot be; the text names its key.
         """
         try:
             return cls.model_validate(values)
         except ValidationError as error:
             detail = error.errors(include_url=False, include_input=False)[0]
-            place = ".".join(str(part) for part in detail["loc"])[:80]
-            msg = f"{place!r} {must_be(detail)}"
+            key = ".".join(str(part) for part in detail["loc"])[:80]
+            msg = f"{key!r} {must_be(detail)}"
             raise ValueError(msg) from None
 
+    @classmethod
+    def parse(cls, text: bytes) -> Self:
+        """Return the record that a file holds; a stranger may have written it.
 
-def to_record(assessment: Assessment, decision: Decision) -> dict[str, Any]:
+        Raises
+        ------
+        ValueError
+            When the text is not the JSON of a record, or its seal is not the one of its content.
+        """
+        values = parse_json(text)
+        if SEAL in values and not is_sealed(values):
+            msg = "it is not what was written"
+            raise ValueError(msg)
+        return cls.read(values)
+
+    def values(self) -> dict[str, Any]:
+        """Return the record as dicts, lists, texts and numbers: what it was given, and no more."""
+        return self.model_dump(by_alias=True, exclude_unset=True)
+
+    def to_json(self) -> str:
+        """Return the record as the text of a file."""
+        return to_json(self.values())
+
+    def with_values(self, **values: Any) -> Self:
+        """Return the record with other values, which are validated, and without its seal."""
+        kept = {key: value for key, value in self.values().items() if key != SEAL}
+        return self.read({**kept, **to_plain_value(values)})
+
+    def sealed(self) -> Self:
+        """Return the record with a hash of itself, so that a change in it shows."""
+        return self.with_values(**{SEAL: seal_of(self.values())})
+
+
+def is_sealed(values: Mapping[str, Any]) -> bool:
+    """Return whether the values of a record carry their own hash: nobody changed them."""
+    try:
+        return bool(values.get(SEAL) == seal_of(values))
+    except RecursionError:  # what can be parsed may still be too deep to be written
+        return False
+
+
+def to_record(assessment: Assessment, decision: Decision) -> Record:
     """Return the record of a check.
 
     Findings and reasons are those of the decision's policy, also where the assessment was made with
@@ -237,12 +334,12 @@ def to_record(assessment: Assessment, decision: Decision) -> dict[str, Any]:
     >>> made = simulate(n_items=3000, n_labelers=2, tprs=[0.5, 0.94], seed=1)
     >>> assessment = assess(made.labels, made.gold, CheckConfig(reference="men"))
     >>> record = to_record(assessment, gate(assessment))
-    >>> record["verdict"], record["gaps"][0]["labeler"], record["gaps"][0]["finding"]
+    >>> record.verdict, record.gaps[0].labeler, record.gaps[0].finding
     ('block', 'L1', 'biased')
     """
     judged = assessment.with_policy(decision.policy)
     config = judged.config
-    record = {
+    values = {
         "verdict": decision.verdict,
         "reasons": decision.reasons,
         "policy": config.policy.resolved().model_dump(mode="json"),
@@ -252,7 +349,7 @@ def to_record(assessment: Assessment, decision: Decision) -> dict[str, Any]:
         "reference": config.reference,
         "seed": config.seed,
         "version": __version__,
-        "gaps": judged.gaps.to_dict("records"),
+        "gaps": _rows(judged.gaps),
         "cohorts": _rows(judged.cohorts),
         "overall": _rows(judged.overall),
         "crowd": _rows(judged.crowd),
@@ -263,93 +360,8 @@ def to_record(assessment: Assessment, decision: Decision) -> dict[str, Any]:
         "origin": asdict(judged.origin),
         "versions": versions(),
     }
-    plain: dict[str, Any] = to_plain_value(record)
-    Record.read(plain)  # what cannot be read again must not be written
-    return plain
+    return Record.read(to_plain_value(values))
 
 
 def _rows(table: pd.DataFrame | None) -> list[dict[Any, Any]] | None:
     return None if table is None else table.to_dict("records")
-
-
-def to_json(record: Mapping[str, Any]) -> str:
-    r"""Return a record as JSON text, in ASCII.
-
-    ASCII survives every terminal, pipe and log, and a labeler's name cannot carry a terminal escape
-    into it.
-
-    Examples
-    --------
-    >>> print(to_json({"labeler": "Zoë", "gap": None}), end="")
-    {
-      "labeler": "Zo\u00eb",
-      "gap": null
-    }
-    """
-    return json.dumps(record, indent=2, allow_nan=False) + "\n"
-
-
-def parse_record(text: bytes) -> dict[str, Any]:
-    """Return the record that `to_json` wrote; a stranger may have written the text.
-
-    Raises
-    ------
-    ValueError
-        When the text is not one JSON object, or means different things to different readers: it has
-        a key twice, or numbers that JSON does not know.
-
-    Examples
-    --------
-    >>> parse_record(b'{"verdict": "pass"}')
-    {'verdict': 'pass'}
-    >>> parse_record(b'{"verdict": "pass", "verdict": "block"}')
-    Traceback (most recent call last):
-    ...
-    ValueError: the key 'verdict' is there twice
-    """
-    try:
-        found = json.loads(
-            text, object_pairs_hook=_once, parse_float=_finite, parse_constant=_no_number
-        )
-    except RecursionError:
-        msg = "it is nested too deeply"
-        raise ValueError(msg) from None
-    if not isinstance(found, dict):
-        msg = "it is not a JSON object"
-        raise ValueError(msg)  # noqa: TRY004  like all other ways in which a text is not a record
-    return found
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            msg = f"the key {key[:40]!r} is there twice"
-            raise ValueError(msg)
-        found[key] = value
-    return found
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    return number if math.isfinite(number) else _no_number(digits[:40])
-
-
-def _no_number(name: str) -> NoReturn:
-    msg = f"{name} is not a number in JSON"
-    raise ValueError(msg)
-
-
-def to_plain_value(value: Any) -> Any:
-    """Return the same value made of dicts, lists, texts and numbers that JSON knows."""
-    if isinstance(value, Mapping):
-        return {str(key): to_plain_value(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [to_plain_value(each) for each in value]
-    if hasattr(value, "item"):  # a numpy scalar
-        value = value.item()
-    if isinstance(value, datetime):  # those of pandas too, which may be missing
-        return value.isoformat() if value == value else None  # noqa: PLR0124
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

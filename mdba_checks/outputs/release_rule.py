@@ -29,7 +29,7 @@ from mdba_checks.outputs.annotate import (
 from mdba_checks.outputs.copied_rows import format_of, open_rows
 from mdba_checks.outputs.lineage import openlineage_facets
 from mdba_checks.outputs.quarantine import Quarantine, quarantine, removed_path, takes_rows_out
-from mdba_checks.outputs.record import to_record
+from mdba_checks.outputs.record import Record, to_record
 from mdba_checks.outputs.released import Released
 from mdba_checks.outputs.sidecar import Part, Published, publish
 from mdba_checks.tables import Source, TextModel, source_name
@@ -80,17 +80,15 @@ class Release:
         """The assessment of all rows, with the findings of the decision's policy."""
         return self.assessment.with_policy(self.decision.policy)
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> Record:
         """Return the record of the check, with the second check after a quarantine."""
         record = to_record(self.assessment, self.decision)
         if self.parts is not None:
             rest, found = self.parts.decision, self.parts.assessment
-            recheck = {"verdict": rest.verdict, "reasons": list(rest.reasons)}
-            again = {} if found is None else to_record(found, rest)
-            record["recheck"] = {**again, **recheck}
-        if self.approval is not None:
-            record["approval"] = dict(self.approval)
-        return record
+            recheck = {"verdict": rest.verdict, "reasons": rest.reasons}
+            again = {} if found is None else to_record(found, rest).values()
+            record = record.with_values(recheck={**again, **recheck})
+        return record if self.approval is None else record.with_values(approval=self.approval)
 
     def lines(self, published: Published | None = None) -> tuple[str, ...]:
         """Return what people are told about the rows and the files."""
@@ -99,13 +97,13 @@ class Release:
         said = []
         parts = self.parts
         if published is not None:
-            about = published.record["file"]
+            rows = published.record.file.rows if published.record.file else 0
             stay = "rows with their findings" if parts is None else "rows that stay"
-            said.append(f"{published.path}: {about['rows']:,} {stay}")
+            said.append(f"{published.path}: {rows:,} {stay}")
             said[-1] += f"; sidecar {published.sidecar.name}"
             said += [
-                f"{published.path.with_name(each['name'])}: {each['rows']:,} rows taken out"
-                for each in published.record["other_files"]
+                f"{published.path.with_name(each.name)}: {each.rows:,} rows taken out"
+                for each in published.record.other_files
             ]
         elif parts is not None:
             said.append(
@@ -255,9 +253,10 @@ def write_release(
     if parts is not None or takes_rows_out(judged.config.policy):
         beside.append(Part(removed_path(output), rows, extra=findings, keep=removed))
     record = found.record()
-    record["openlineage"] = openlineage_facets(record)
     messages = () if judged.rates is not None else (NO_MODELS.format(judged.estimator),)
-    record["messages"] += messages
+    record = record.with_values(
+        openlineage=openlineage_facets(record), messages=[*record.messages, *messages]
+    )
     published = publish(
         Part(Path(output), rows, extra=findings, keep=~removed if removed.any() else None),
         *beside,

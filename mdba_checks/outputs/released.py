@@ -6,17 +6,16 @@ sidecar, and only under a verdict that lets them through.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
+from mdba_checks.outputs.record import Record
 from mdba_checks.outputs.verification import verify
 from mdba_checks.tables import Source, content_hash, read_table
 from mdba_checks.verdict import Decision
@@ -40,7 +39,7 @@ class Released:
 
     table: pd.DataFrame
     decision: Decision
-    record: Mapping[str, Any]
+    record: Record
 
     def to_arrow(self) -> pa.Table:
         """Return the rows as an Arrow table."""
@@ -49,7 +48,7 @@ class Released:
     @property
     def config(self) -> CheckConfig:
         """The settings of the check; they say which column plays which role."""
-        return CheckConfig.from_mapping(self.record["config"], origin="the sidecar")
+        return CheckConfig.from_mapping(self.record.config or {}, origin="the sidecar")
 
 
 def read_released(
@@ -87,17 +86,16 @@ def read_released(
     found = verify(path, labels=labels, max_age=max_age)
     if not found.ok or found.record is None:
         raise InputError(f"{path} was not released by the gate as it is: {found.reason}")
-    record = found.record
-    if record.get("verdict") not in _USABLE:
-        raise InputError(f"{path} was not released: its verdict is {record.get('verdict')!r}")
-    about = record["file"]
+    record, about = found.record, found.record.file
+    if record.verdict not in _USABLE or about is None or record.config is None:
+        raise InputError(f"{path} was not released: its verdict is {record.verdict!r}")
     table = read_table(
-        str(path), text_columns=about["text_columns"], missing_values=about["missing_values"]
+        str(path), text_columns=about.text_columns, missing_values=about.missing_values
     )
-    if content_hash(table) != about["content_hash"]:
+    if content_hash(table) != about.content_hash:
         raise InputError(f"{path} changed while it was being read: run again")
-    policy = CheckConfig.from_mapping(record["config"], origin=f"the sidecar of {path}").policy
-    decision = Decision(record["verdict"], tuple(record["reasons"]), policy)
+    policy = CheckConfig.from_mapping(record.config, origin=f"the sidecar of {path}").policy
+    decision = Decision(record.verdict, tuple(record.reasons), policy)
     return Released(_frame(table), decision, record)
 
 

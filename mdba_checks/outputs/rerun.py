@@ -22,9 +22,10 @@ from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
 from mdba_checks.estimation import Progress
 from mdba_checks.findings import with_sides
-from mdba_checks.outputs.record import GapRow, Hashes, Places, Record, parse_record, versions
+from mdba_checks.outputs.json_text import parse_json
+from mdba_checks.outputs.record import GapRow, Hashes, Locations, Record, is_sealed, versions
 from mdba_checks.outputs.release_rule import Release, decide_release
-from mdba_checks.outputs.sidecar import is_sealed, sidecar_path
+from mdba_checks.outputs.sidecar import sidecar_path
 from mdba_checks.tables import (
     KEY_VARIABLE,
     Source,
@@ -116,7 +117,7 @@ class _Complete:
     record: Record
     verdict: Verdict
     data: Hashes
-    origin: Places
+    origin: Locations
     versions: Mapping[str, str | None]
     config: CheckConfig
 
@@ -193,7 +194,7 @@ def rerun(
     --------
     >>> import tempfile
     >>> from mdba_checks import CheckConfig, assess, gate
-    >>> from mdba_checks.outputs import to_json, to_record
+    >>> from mdba_checks.outputs import to_record
     >>> from mdba_checks.simulation import simulate
     >>> folder = Path(tempfile.mkdtemp())
     >>> made = simulate(n_items=3000, n_labelers=2, tprs=[0.5, 0.94], seed=1)
@@ -201,7 +202,7 @@ def rerun(
     >>> made.gold.to_csv(folder / "gold.csv", index=False)
     >>> tables = folder / "labels.csv", folder / "gold.csv"
     >>> found = assess(*tables, CheckConfig(reference="men"))
-    >>> _ = (folder / "check.json").write_text(to_json(to_record(found, gate(found))))
+    >>> _ = (folder / "check.json").write_text(to_record(found, gate(found)).to_json())
     >>> again = rerun(folder / "check.json")
     >>> again.same, again.n_gaps, again.tolerance, again.verdict
     (True, 2, 1e-09, 'block')
@@ -238,7 +239,7 @@ def _parsed(path: Path) -> dict[str, Any]:
     try:
         if path.is_file() and path.stat().st_size > _MOST_BYTES:
             raise InputError(f"{path} is not the record of a check: it is too large")
-        return parse_record(path.read_bytes())
+        return parse_json(path.read_bytes())
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
     except ValueError as error:

@@ -16,7 +16,7 @@ import pandas as pd
 
 from mdba_checks.errors import InputError
 from mdba_checks.findings import adjust
-from mdba_checks.outputs.history import p_of_change, read_check
+from mdba_checks.outputs.history import as_record, p_of_change, read_check
 from mdba_checks.outputs.record import Record
 
 KEYS = ("labeler", "attribute", "class", "group", "reference")
@@ -117,14 +117,7 @@ def side_by_side(
 
 
 def _record(given: Record | Mapping[str, Any] | str | Path) -> Record:
-    if isinstance(given, Record):
-        return given
-    if isinstance(given, Mapping):
-        try:
-            return Record.read(given)
-        except ValueError as error:
-            raise InputError(f"the record is damaged: {error}") from None
-    return read_check(given)
+    return as_record(given) if isinstance(given, Record | Mapping) else read_check(given)
 
 
 def _rows(rows: Any) -> pd.DataFrame:

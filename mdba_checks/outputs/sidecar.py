@@ -7,16 +7,14 @@ bytes: packing a file again is not a change, another value in one cell is.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -35,7 +33,7 @@ from mdba_checks.outputs.copied_rows import (
     without_index,
 )
 from mdba_checks.outputs.files import check_target, whole_file
-from mdba_checks.outputs.record import to_json
+from mdba_checks.outputs.record import ReadableFile, Record, WrittenFile
 from mdba_checks.tables import (
     BoolArray,
     IntArray,
@@ -51,7 +49,6 @@ from mdba_checks.tables import (
 )
 
 SUFFIX = ".mdba.json"
-SEAL = "seal"
 
 
 @dataclass(frozen=True)
@@ -74,13 +71,9 @@ class Part:
         else:
             self.rows.write(path, form, extra=self.extra, keep=self.keep)
 
-    def described(self, held: pa.Table) -> dict[str, Any]:
+    def described(self, held: pa.Table) -> WrittenFile:
         """Return what the sidecar says about the part, once it was written and read again."""
-        return {
-            "name": self.path.name,
-            "rows": held.num_rows,
-            "content_hash": content_hash(held),
-        }
+        return WrittenFile(name=self.path.name, rows=held.num_rows, content_hash=content_hash(held))
 
 
 @dataclass(frozen=True)
@@ -99,7 +92,7 @@ class Published:
 
     path: Path
     sidecar: Path
-    record: Mapping[str, Any]
+    record: Record
     messages: tuple[str, ...] = ()
 
 
@@ -136,7 +129,7 @@ def check_outputs(
 def publish(
     main: Part,
     *others: Part,
-    record: Mapping[str, Any],
+    record: Record,
     config: CheckConfig,
     source: Source,
     order: IntArray,
@@ -180,18 +173,17 @@ def publish(
         for part in others:
             temporary = files.enter_context(whole_file(part.path, force=replace, inputs=inputs))
             part.write(temporary)
-            listed.append(part.described(reader.read(temporary, format_of(part.path))))
-        about = {
-            **record,
-            "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "created_by": f"mdba-checks {__version__}",
-            "other_files": listed,
-            "approval": record.get("approval"),
-        }
+            listed.append(part.described(reader.read(temporary, format_of(part.path))).model_dump())
+        about = record.with_values(
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            created_by=f"mdba-checks {__version__}",
+            other_files=listed,
+            approval=record.values().get("approval"),
+        )
         expected = order if _is_copy(main, source) else None
         told = _write_main(main, target, about, reader, expected)
         temporary = files.enter_context(whole_file(beside, force=replace, inputs=inputs))
-        temporary.write_text(to_json(told), encoding="ascii")
+        temporary.write_text(told.to_json(), encoding="ascii")
         naming.take()
         check_target(main.path, force=force)  # somebody may have been faster
     return Published(main.path, beside, told)
@@ -208,25 +200,26 @@ def _is_copy(main: Part, source: Source) -> bool:
 
 
 def _write_main(
-    main: Part, target: Path, about: Mapping[str, Any], reader: Reader, order: IntArray | None
-) -> dict[str, Any]:
+    main: Part, target: Path, about: Record, reader: Reader, order: IntArray | None
+) -> Record:
     """Write the data set, compare it with what it should be, and return its record."""
     form = format_of(main.path)
     if isinstance(main.rows, ArrowRows) and form == "parquet":
         # It carries its record, and so the hash of its content has to be known before.
         said = main.described(reader.normalised(main.rows.joined(extra=main.extra, keep=main.keep)))
-        told = sealed({**about, "file": {**said, **asdict(reader)}})
-        main.write(target, metadata=to_json(told).encode())
+        told = about.with_values(file={**said.model_dump(), **asdict(reader)}).sealed()
+        main.write(target, metadata=told.to_json().encode())
         held = reader.read(target, form)
     else:
         main.write(target)
         held = reader.read(target, form)
         said = main.described(held)
-        told = sealed({**about, "file": {**said, **asdict(reader)}})
-    right = held.num_rows == len(main) and content_hash(held) == said["content_hash"]
+        told = about.with_values(file={**said.model_dump(), **asdict(reader)}).sealed()
+    right = held.num_rows == len(main) and content_hash(held) == said.content_hash
     if right and order is not None:
         copied = content(held.drop_columns([] if main.extra is None else list(main.extra.columns)))
-        right = copied.hash == about["data"]["labels_hash"] and np.array_equal(copied.order, order)
+        assessed = about.data.labels_hash if about.data else None
+        right = copied.hash == assessed and np.array_equal(copied.order, order)
     if not right:
         raise InputError(
             f"cannot write {main.path}: the copy differs from the labels that were assessed; if "
@@ -265,30 +258,17 @@ class _Turn:
             os.close(self._descriptor)
 
 
-def is_sealed(record: Mapping[str, Any]) -> bool:
-    """Return whether a record that was parsed from JSON carries its own hash: nobody changed it.
-
-    It protects from accidents, not from forgers, who can make a hash as well.
-    """
-    try:
-        return bool(record.get(SEAL) == sealed(record)[SEAL])
-    except RecursionError:  # what can be parsed may still be too deep to be written
-        return False
-
-
-def sealed(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the record with a hash of itself, so that a change in it shows."""
-    plain = {key: value for key, value in record.items() if key != SEAL}
-    text = json.dumps(plain, sort_keys=True, allow_nan=False)
-    return {**plain, SEAL: hashlib.blake2b(text.encode(), digest_size=16).hexdigest()}
-
-
 @dataclass(frozen=True)
 class Reader:
     """How a file has to be read to give the hash of its content."""
 
     text_columns: tuple[str, ...]
     missing_values: tuple[str, ...]
+
+    @classmethod
+    def of(cls, file: ReadableFile) -> Self:
+        """Return how a file is read, by its sidecar."""
+        return cls(tuple(file.text_columns), tuple(file.missing_values))
 
     def read(self, path: Path, form: Format) -> pa.Table:
         """Return what a file holds."""

@@ -6,11 +6,9 @@ later check of the same labels is stopped, which `supersede` writes into the sid
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,8 +17,8 @@ from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
 from mdba_checks.outputs.copied_rows import METADATA_KEY, Format, format_of
 from mdba_checks.outputs.files import write_whole
-from mdba_checks.outputs.record import parse_record, to_json
-from mdba_checks.outputs.sidecar import SEAL, Reader, is_sealed, sealed, sidecar_path
+from mdba_checks.outputs.record import ReadableFile, Record
+from mdba_checks.outputs.sidecar import Reader, sidecar_path
 from mdba_checks.tables import (
     Source,
     content_hash,
@@ -38,7 +36,7 @@ class Verification:
 
     ok: bool
     reason: str
-    record: Mapping[str, Any] | None = None
+    record: Record | None = None
 
 
 def verify(
@@ -77,7 +75,7 @@ def verify(
     record = None
     try:
         record = _record_of(path, form)
-        _compare(path, form, record)
+        _compare(path, form, record.file)
         _refuse_superseded(record)
         if max_age is not None:
             _refuse_old(record, max_age)
@@ -93,7 +91,7 @@ def verify(
     return Verification(ok=True, reason="it holds what its sidecar describes", record=record)
 
 
-def supersede(output: str | Path, record: Mapping[str, Any]) -> bool:
+def supersede(output: str | Path, record: Record) -> bool:
     """Mark an older release as superseded, because a later check of its labels was stopped.
 
     Its sidecar gets the field ``superseded`` with the verdict, the reasons and the time; the data
@@ -122,43 +120,41 @@ def supersede(output: str | Path, record: Mapping[str, Any]) -> bool:
         return False
     now = {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "verdict": record["verdict"],
-        "reasons": list(record["reasons"]),
-        "labels_hash": record["data"]["labels_hash"],
+        "verdict": record.verdict,
+        "reasons": record.reasons,
+        "labels_hash": record.data and record.data.labels_hash,
     }
-    write_whole(sidecar_path(path), to_json(sealed({**older, "superseded": now})), force=True)
+    write_whole(
+        sidecar_path(path), older.with_values(superseded=now).sealed().to_json(), force=True
+    )
     return True
 
 
-def _are_same_labels(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def _are_same_labels(one: Record, other: Record) -> bool:
     """Return whether two checks are about the same labels: the same table, or the same rows."""
-    try:
-        if one["data"]["labels_hash"] == other["data"]["labels_hash"]:
-            return True
-        first, second = one["origin"]["labels"], other["origin"]["labels"]
-    except (KeyError, TypeError):
+    if one.data is None or other.data is None or one.origin is None or other.origin is None:
         return False
-    if not isinstance(first, str) or not isinstance(second, str):
+    if one.data.labels_hash == other.data.labels_hash:
+        return True
+    first, second = one.origin.labels, other.origin.labels
+    if first is None or second is None:
         return False
     if is_database(first) or is_database(second):
         return first == second
     return Path(first).absolute() == Path(second).absolute()
 
 
-def _refuse_superseded(record: Mapping[str, Any]) -> None:
-    later = record.get("superseded")
+def _refuse_superseded(record: Record) -> None:
+    later = record.superseded
     if later:
-        try:
-            said = f"{later['verdict']} at {later['at']}: {' '.join(later['reasons'])}"
-        except (KeyError, TypeError):
-            said = "its sidecar does not say when"
+        said = f"{later.verdict} at {later.at}: {' '.join(later.reasons)}"
         raise _DoubtError(f"it is superseded: a later check of the same labels ended with {said}")
 
 
-def _refuse_old(record: Mapping[str, Any], max_age: timedelta) -> None:
+def _refuse_old(record: Record, max_age: timedelta) -> None:
     try:
-        age = datetime.now(UTC) - datetime.fromisoformat(record["created"])
-    except (KeyError, TypeError, ValueError):
+        age = datetime.now(UTC) - datetime.fromisoformat(record.created or "")
+    except (TypeError, ValueError):  # the first for a time without a zone
         raise _DoubtError("its sidecar does not say when it was released") from None
     if age > max_age:
         raise _DoubtError(
@@ -172,19 +168,19 @@ def _duration(span: timedelta) -> str:
     return f"{hours / 24:.1f} days" if hours >= 48 else f"{hours:.1f} hours"
 
 
-def _are_checked(labels: Source, record: Mapping[str, Any]) -> bool:
-    config = CheckConfig.from_mapping(record["config"], origin="the sidecar")
+def _are_checked(labels: Source, record: Record) -> bool:
+    config = CheckConfig.from_mapping(record.config or {}, origin="the sidecar")
     table = read_table(
         labels, text_columns=text_columns(config), missing_values=config.missing_values
     )
-    return bool(content_hash(table) == record["data"]["labels_hash"])
+    return record.data is not None and content_hash(table) == record.data.labels_hash
 
 
 class _DoubtError(Exception):
     """Why a file and a sidecar do not belong together."""
 
 
-def _record_of(path: Path, form: Format) -> dict[str, Any]:
+def _record_of(path: Path, form: Format) -> Record:
     """Return the record that belongs to a file."""
     beside = sidecar_path(path)
     texts: list[bytes] = []
@@ -199,31 +195,25 @@ def _record_of(path: Path, form: Format) -> dict[str, Any]:
     if not texts:
         raise _DoubtError(f"there is no {beside.name} beside it")
     try:
-        records = [parse_record(text) for text in texts]
-    except ValueError:
-        raise _DoubtError(f"{beside.name} is damaged") from None
-    if not all(map(is_sealed, records)):
-        raise _DoubtError(f"{beside.name} is damaged")
-    if any(_as_released(each) != _as_released(records[0]) for each in records):
+        records = [Record.parse(text) for text in texts]
+    except ValueError as error:
+        raise _DoubtError(f"{beside.name} is damaged: {error}") from None
+    if any(each.seal is None for each in records):
+        raise _DoubtError(f"{beside.name} is damaged: it has no seal")
+    # A check of later may be written into one of them.
+    later = {"superseded": None, "seal": None}
+    first, *others = (each.model_copy(update=later) for each in records)
+    if any(each != first for each in others):
         raise _DoubtError(f"{beside.name} is not the sidecar that the file carries inside")
     return records[0]
 
 
-def _as_released(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record without what may be added to it later."""
-    return {key: value for key, value in record.items() if key not in ("superseded", SEAL)}
-
-
-def _compare(path: Path, form: Format, record: Mapping[str, Any]) -> None:
+def _compare(path: Path, form: Format, said: ReadableFile | None) -> None:
     """Compare what a file holds with what its sidecar says."""
-    try:
-        said = record["file"]
-        reader = Reader(tuple(said["text_columns"]), tuple(said["missing_values"]))
-        rows, digest = said["rows"], said["content_hash"]
-    except (KeyError, TypeError):
-        raise _DoubtError("its sidecar does not say what it should hold") from None
-    held = reader.read(path, form)
-    if held.num_rows != rows:
-        raise _DoubtError(f"it has {held.num_rows} rows, its sidecar describes {rows}")
-    if content_hash(held) != digest:
+    if said is None:
+        raise _DoubtError("its sidecar does not say what it should hold")
+    held = Reader.of(said).read(path, form)
+    if held.num_rows != said.rows:
+        raise _DoubtError(f"it has {held.num_rows} rows, its sidecar describes {said.rows}")
+    if content_hash(held) != said.content_hash:
         raise _DoubtError("its values are not those that its sidecar describes")

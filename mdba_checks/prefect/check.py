@@ -164,7 +164,7 @@ def decide(kept: JSON, policy: JSON | None = None) -> JSON:
         The policy, as parsed YAML; by default the one in the assessment's settings.
     """
     assessment, decision = judged(kept, policy)
-    record = to_record(assessment, decision)
+    record = to_record(assessment, decision).values()
     say = log().warning if decision.stops else log().info
     say("verdict: %s. %s", decision.verdict, in_a_row(decision.reasons))
     return record

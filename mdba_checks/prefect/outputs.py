@@ -6,16 +6,15 @@ calls `mdba_checks.read_released`, which compares the two.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
 from mdba_checks.assessment import Assessment, assess
 from mdba_checks.outputs import (
+    Record,
     check_outputs,
     check_target,
     decide_release,
@@ -128,7 +127,7 @@ def write_outputs(
     published = None
     if output is not None and found.decision.stops:
         where = asdict(Origin.of(labels, gold))
-        if supersede(output, {**found.record(), "origin": where}):
+        if supersede(output, found.record().with_values(origin=where)):
             log().warning("%s, released earlier, is marked as superseded", output)
     if output is not None and not found.decision.stops:
         if _is_written(output, found.record()):
@@ -157,13 +156,13 @@ def verify_released(path: str) -> JSON:
     """
     released = read_released(path)
     record = released.record
-    log().info("%s: %s rows, verdict %s", path, len(released.table), record["verdict"])
-    if record.get("approval"):
-        log().warning("%s: %s", path, record["reasons"][0])
+    log().info("%s: %s rows, verdict %s", path, len(released.table), record.verdict)
+    if record.approval:
+        log().warning("%s: %s", path, record.reasons[0])
     return {
-        "verdict": record["verdict"],
-        "reasons": list(record["reasons"]),
-        "content_hash": record["file"]["content_hash"],
+        "verdict": record.verdict,
+        "reasons": record.reasons,
+        "content_hash": record.file.content_hash if record.file else None,
     }
 
 
@@ -184,13 +183,13 @@ def _whole(assessment: Assessment, kept: JSON, labels: str, gold: str) -> Assess
     return replace(whole, pseudonyms={name: pseudonym(name, key) for name in names})
 
 
-def _is_written(output: str | Path, record: Mapping[str, Any]) -> bool:
+def _is_written(output: str | Path, record: Record) -> bool:
     """Return whether the output is there and describes this very check."""
     if not Path(output).is_file():
         return False
     found = verify(output)
     same = ("verdict", "reasons", "data", "config", "gaps", "version")
-    return found.ok and all((found.record or {}).get(each) == record[each] for each in same)
+    return found.ok and all(getattr(found.record, each) == getattr(record, each) for each in same)
 
 
 def _files(sources: tuple[str, ...]) -> list[str]:

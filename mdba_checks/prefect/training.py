@@ -209,8 +209,9 @@ def _encoded(released: str, gold: str) -> tuple[Data, Released]:
 
 def _targets(source: Released, data: Data, target: Target) -> np.ndarray[Any, Any]:
     if target == "raw":
-        approval = source.record.get("approval") or {}
-        if source.decision.verdict == "annotate" and approval.get("decision") != "release":
+        approval = source.record.approval
+        released = approval is not None and approval.decision == "release"
+        if source.decision.verdict == "annotate" and not released:
             raise InputError(
                 "the labels were annotated, and raw labels of biased labelers must not be trained "
                 "on: use target: corrected, or mode: quarantine"

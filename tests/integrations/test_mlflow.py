@@ -35,7 +35,7 @@ def test_rows_that_pass_are_those_of_release_and_the_run_says_so(fair):
     pd.testing.assert_frame_equal(released.table, alone.table)
     data = finished(run).data
     assert data.tags["mdba.verdict"] == alone.decision.verdict == "pass"
-    assert data.tags["mdba.labels_hash"] == alone.record["data"]["labels_hash"]
+    assert data.tags["mdba.labels_hash"] == alone.record.data.labels_hash
     assert data.metrics["mdba.labelers_biased"] == 0
 
 

@@ -75,7 +75,7 @@ class TestFindings:
         strict = gate(checked.assessment, Policy(mode="annotate", max_gap=0.0))
         output = tmp_path / "out.parquet"
         published = write_annotated(checked.labels, checked.assessment, strict, output)
-        assert published.record["policy"]["max_gap"] == 0.0
+        assert published.record.policy["max_gap"] == 0.0
         assert "fair" not in set(pd.read_parquet(output)["mdba_finding"])
 
     def test_numeric_labelers_and_boolean_groups_are_found_again(self, quick):
@@ -133,7 +133,7 @@ class TestCorrectedLabels:
         assessment, decision = quick(labels, reference="m")
         assert annotate(labels, assessment)["mdba_p_positive"].isna().all()
         published = write_annotated(labels, assessment, decision, tmp_path / "out.csv")
-        assert NO_MODELS.format("selection_rate") in published.record["messages"]
+        assert NO_MODELS.format("selection_rate") in published.record.messages
 
 
 def test_rows_in_another_order_get_the_findings_of_their_own(checked):

@@ -10,8 +10,8 @@ import pytest
 
 from mdba_checks import CheckConfig, Policy, assess, gate
 from mdba_checks.errors import InputError
+from mdba_checks.outputs import to_record
 from mdba_checks.outputs.cached_assessment import from_cache, row_arrays, to_cache
-from mdba_checks.outputs.record import to_record
 from mdba_checks.simulation import simulate
 from mdba_checks.tables import KEY_VARIABLE
 

@@ -141,7 +141,7 @@ class TestOutput:
     def test_what_passes_leaves_with_a_passport(self, mdba, folder, check):
         output = folder / "out.csv"
         assert mdba(*check, "--max-gap", "0.9", "--output", output).code == 0
-        assert verify(output).record["verdict"] == "pass"
+        assert verify(output).record.verdict == "pass"
 
 
 class TestRefusals:

@@ -40,7 +40,7 @@ def test_read_back_they_are_the_rows_of_the_check(checked: Checked, tmp_path):
 
 
 def test_names_with_commas_quotes_and_line_ends_stay_one_cell(checked: Checked, tmp_path):
-    record = to_record(checked.assessment, checked.decision)
+    record = to_record(checked.assessment, checked.decision).values()
     names = ['Ann, "the" first', "two\nlines", "=1+1"]
     for row, name in zip(record["gaps"], names, strict=True):
         row["labeler"] = name

@@ -8,8 +8,8 @@ import pytest
 
 from mdba_checks import CheckConfig, assess, gate
 from mdba_checks.errors import InputError
+from mdba_checks.outputs import Record, to_record
 from mdba_checks.outputs.history import COLUMNS, History, trend
-from mdba_checks.outputs.record import to_json, to_record
 from mdba_checks.simulation import simulate
 
 
@@ -153,7 +153,7 @@ def test_a_labeler_who_changes_between_two_real_checks_is_flagged():
     for tprs in ([0.9, 0.9], [0.4, 0.9]):
         made = simulate(n_items=4_000, n_labelers=2, tprs=tprs, seed=5)
         assessment = assess(made.labels, made.gold, config)
-        records.append(json.loads(to_json(to_record(assessment, gate(assessment)))))
+        records.append(json.loads(to_record(assessment, gate(assessment)).to_json()))
     history = trend(records)
     assert history.query("changed")[["labeler", "check"]].to_numpy().tolist() == [["L1", 2]]
 
@@ -161,16 +161,18 @@ def test_a_labeler_who_changes_between_two_real_checks_is_flagged():
 class TestHistory:
     def test_it_keeps_checks_for_trend_in_the_order_of_their_time(self, tmp_path):
         history = History(tmp_path / "checks")
-        paths = [history.remember(record({"ann": (gap, 0.03)})) for gap in (0.2, 0.1)]
+        paths = [history.remember(Record.read(record({"ann": (gap, 0.03)}))) for gap in (0.2, 0.1)]
         assert paths == sorted((tmp_path / "checks").iterdir())
         assert trend([history.folder])["gap"].tolist() == [0.2, 0.1]
 
     def test_checks_stay_in_order_when_the_clock_is_set_back(self, tmp_path):
         history = History(tmp_path)
-        first = history.remember({"check": 1})
+        first = history.remember(Record.read(record({}, seed=1)))
         first = first.rename(first.with_name("2090" + first.name[4:]))  # the clock was ahead
         (history.folder / "zz-notes.json").write_text("{}")
-        second, third = (history.remember({"check": number}) for number in (2, 3))
+        second, third = (
+            history.remember(Record.read(record({}, seed=number))) for number in (2, 3)
+        )
         assert sorted([third, first, second]) == [first, second, third]
         said = json.loads(second.read_text())
         assert said["created"].startswith("2090")

@@ -11,11 +11,10 @@ import pytest
 
 from mdba_checks import CheckConfig, Policy, assess, gate
 from mdba_checks.errors import InputError
-from mdba_checks.outputs import sidecar_path, verify
+from mdba_checks.outputs import sidecar_path, to_record, verify
 from mdba_checks.outputs.annotate import annotate
 from mdba_checks.outputs.mapping import write_mapping
 from mdba_checks.outputs.quarantine import quarantine
-from mdba_checks.outputs.record import to_json, to_record
 from mdba_checks.simulation import simulate
 from mdba_checks.tables import KEY_VARIABLE, pseudonym
 from tests.helpers import write_annotated, write_quarantined
@@ -131,7 +130,7 @@ class TestNoNameLeaves:
         assessment = assess(*tables, config())
         decision = gate(assessment)
         texts = (
-            to_json(to_record(assessment, decision)),
+            to_record(assessment, decision).to_json(),
             " ".join(decision.reasons),
             repr(assessment),
             str(assessment.messages),

@@ -95,7 +95,7 @@ class TestAPersonsWord:
         found = self.settled(decision)
         assert found.decision.verdict == verdict
         assert set(found.table(self.LABELS)["labeler"]) == who
-        record = found.record()
+        record = found.record().values()
         assert record["approval"] == {"decision": decision, **ANN, "verdict": "block"}
         assert record["reasons"][0].startswith(f"{decision} by Ann, today: a pilot")
 

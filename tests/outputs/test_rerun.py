@@ -16,9 +16,9 @@ from sklearn.linear_model import LogisticRegression
 from mdba_checks import CheckConfig, Policy, assess, gate
 from mdba_checks.errors import InputError
 from mdba_checks.estimation import open_engine
-from mdba_checks.outputs import sidecar_path, verify
+from mdba_checks.outputs import parse_json, sidecar_path, to_json, to_record, verify
 from mdba_checks.outputs.quarantine import quarantine
-from mdba_checks.outputs.record import parse_record, to_json, to_record, versions
+from mdba_checks.outputs.record import versions
 from mdba_checks.outputs.release_rule import decide_release
 from mdba_checks.outputs.rerun import TOLERANCE, TOLERANCE_ACROSS_VERSIONS, read_recorded, rerun
 from mdba_checks.simulation import simulate
@@ -54,7 +54,7 @@ class Folder:
         made.labels.to_csv(self.labels, index=False)
         made.gold.to_csv(self.gold, index=False)
         self.assessment = assess(self.labels, self.gold, config)
-        self.write(to_record(self.assessment, gate(self.assessment)))
+        self.write(to_record(self.assessment, gate(self.assessment)).values())
 
     def write(self, record) -> None:
         self.record.write_text(to_json(record))
@@ -79,7 +79,7 @@ def checked_once(tmp_path_factory, made) -> Folder:
 def checked(checked_once) -> Folder:
     """The folder with the record as the check wrote it."""
     found = checked_once.assessment
-    checked_once.write(to_record(found, gate(found)))
+    checked_once.write(to_record(found, gate(found)).values())
     return checked_once
 
 
@@ -181,7 +181,7 @@ class TestEveryKindOfRecord:
     def test_a_release_by_a_person_is_said(self, checked):
         said = {"decision": "release", "name": "Ann", "reason": "a\npilot", "decided_at": "today"}
         tables = checked.labels, checked.gold
-        checked.write(decide_release(*tables, checked.assessment, approval=said).record())
+        checked.write(decide_release(*tables, checked.assessment, approval=said).record().values())
         found = rerun(checked.record)
         assert (found.same, found.verdict) == (True, "annotate")
         assert found.notes == (
@@ -232,7 +232,7 @@ class TestWhereTheTablesAre:
     def test_a_table_of_a_program_is_asked_for(self, checked, made):
         found = assess(made.labels, checked.gold, CONFIG)
         assert found.origin == Origin(gold=str(checked.gold))
-        checked.write(to_record(found, gate(found)))
+        checked.write(to_record(found, gate(found)).values())
         with pytest.raises(
             InputError, match="does not say where the labels table was: give --labels"
         ):
@@ -264,11 +264,11 @@ class TestWhereTheTablesAre:
         url = f"sqlite:///{tmp_path}/jobs.db"
         found = assess(f"{url}::labels", (url, "gold"), CONFIG)
         assert found.origin == Origin(f"{url}::labels", f"{url}::gold")
-        (tmp_path / "check.json").write_text(to_json(to_record(found, gate(found))))
+        (tmp_path / "check.json").write_text(to_record(found, gate(found)).to_json())
         assert rerun(tmp_path / "check.json").same
         # And beside the record, where it is not where it was.
         found = replace(found, origin=Origin("sqlite:///no/jobs.db::labels", f"{url}::gold"))
-        (tmp_path / "check.json").write_text(to_json(to_record(found, gate(found))))
+        (tmp_path / "check.json").write_text(to_record(found, gate(found)).to_json())
         assert rerun(tmp_path / "check.json").same
 
     @pytest.mark.parametrize(
@@ -400,7 +400,7 @@ class TestARecordByAStranger:
         path = tmp_path / "check.json"
         path.write_bytes(text)
         with pytest.raises(ValueError, match=r"."):
-            parse_record(text)
+            parse_json(text)
         with pytest.raises(InputError) as told:
             rerun(path)
         assert "is not the record of a check" in str(told.value)
@@ -413,7 +413,7 @@ class TestARecordByAStranger:
         write_annotated(checked.labels, checked.assessment, decision, out)
         text = sidecar_path(out).read_text().replace('"seed": 3', f'"seed": {value}', 1)
         sidecar_path(out).write_text(text)
-        assert verify(out).reason == "out.csv.mdba.json is damaged"
+        assert verify(out).reason.startswith("out.csv.mdba.json is damaged: ")
 
     def test_a_sidecar_that_somebody_changed_is_damaged(self, checked, tmp_path):
         out = tmp_path / "out.csv"

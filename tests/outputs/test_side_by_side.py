@@ -24,7 +24,7 @@ AFTER = {
 
 @pytest.fixture(scope="module")
 def records():
-    return to_record(*check()), to_record(*check(AFTER))
+    return to_record(*check()).values(), to_record(*check(AFTER)).values()
 
 
 def test_a_change_is_the_difference_tested_with_both_errors_and_holm(records):

@@ -66,14 +66,14 @@ class TestContent:
         again = tmp_path / f"again.{written.name.partition('.')[2]}"
         write_annotated(checked.labels, checked.assessment, checked.decision, again)
         one, two = verify(written).record, verify(again).record
-        assert one["file"]["content_hash"] == two["file"]["content_hash"]
+        assert one.file.content_hash == two.file.content_hash
 
     def test_all_formats_have_the_same_hash(self, checked, tmp_path):
         hashes = set()
         for suffix in ("csv", "csv.gz", "parquet"):
             path = tmp_path / f"out.{suffix}"
             published = write_annotated(checked.labels, checked.assessment, checked.decision, path)
-            hashes.add(published.record["file"]["content_hash"])
+            hashes.add(published.record.file.content_hash)
         assert len(hashes) == 1
 
 
@@ -81,7 +81,7 @@ class TestVerify:
     def test_an_untouched_file_is_verified(self, written):
         found = verify(written)
         assert found.ok
-        assert found.record["file"]["name"] == written.name
+        assert found.record.file.name == written.name
 
     def test_a_file_and_its_sidecar_may_be_moved_and_renamed(self, written, tmp_path):
         suffix = written.name.partition(".")[2]

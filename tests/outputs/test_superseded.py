@@ -12,7 +12,7 @@ import pytest
 from mdba_checks import CheckConfig, Policy, assess, read_released, verify
 from mdba_checks.cli import main
 from mdba_checks.errors import InputError
-from mdba_checks.outputs import decide_release, parse_record, sidecar_path, write_release
+from mdba_checks.outputs import decide_release, parse_json, sidecar_path, write_release
 from tests.helpers import selection_table, some_gold
 
 FAIR = {"ann": {"men": (500, 1000), "women": (500, 1000)}}
@@ -92,7 +92,8 @@ def test_nobody_can_take_the_mark_away_unseen():
     record = json.loads(beside.read_text())
     del record["superseded"]
     beside.write_text(json.dumps(record))
-    assert verify("out.csv").reason == "out.csv.mdba.json is damaged"
+    said = "out.csv.mdba.json is damaged: it is not what was written"
+    assert verify("out.csv").reason == said
 
 
 def test_labels_that_have_changed_make_a_release_old(capsys):
@@ -162,7 +163,7 @@ class TestAnOverride:
         return write_release("labels.csv", found, "out.csv").path
 
     def test_is_a_field_of_the_sidecar_with_who_when_and_why(self, released):
-        record = parse_record(sidecar_path(released).read_bytes())
+        record = parse_json(sidecar_path(released).read_bytes())
         assert record["approval"] == {**self.APPROVAL, "verdict": "block"}
 
     def test_never_looks_like_a_pass(self, released, capsys):
@@ -178,7 +179,7 @@ class TestAnOverride:
 
     def test_without_one_the_field_is_empty(self):
         check()
-        assert parse_record(sidecar_path("out.csv").read_bytes())["approval"] is None
+        assert parse_json(sidecar_path("out.csv").read_bytes())["approval"] is None
 
 
 def test_a_time_in_the_future_is_no_age():

@@ -139,7 +139,7 @@ class TestOutputs:
         findings = pd.read_parquet(out)["mdba_finding"]
         assert (findings == "biased").any()
         record = verify(out).record
-        assert not {"L1", "L2"} & {row["labeler"] for row in record["gaps"]}
+        assert not {"L1", "L2"} & {row.labeler for row in record.gaps}
 
 
 class TestReleasedData:

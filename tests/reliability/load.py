@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from mdba_checks import CheckConfig, assess, gate
-from mdba_checks.outputs import parse_record, sidecar_path, to_record, verify
+from mdba_checks.outputs import parse_json, sidecar_path, to_record, verify
 from mdba_checks.simulation import simulate
 
 ROOT = Path(__file__).parents[2]
@@ -89,7 +89,7 @@ class Tables:
     def alone(self) -> dict[str, Any]:
         """Return the record of the same check, made by itself."""
         found = assess(self.labels, self.gold, CheckConfig.from_mapping(CONFIG))
-        return to_record(found, gate(found))
+        return to_record(found, gate(found)).values()
 
     def is_mine(self, record: dict[str, Any]) -> bool:
         """Return whether a record is that of the same check run alone, and the data are whole."""
@@ -99,7 +99,8 @@ class Tables:
         return (
             all(record[key] == alone[key] for key in keys)
             and whole.ok
-            and (whole.record or {})["gaps"] == alone["gaps"]
+            and whole.record is not None
+            and whole.record.values()["gaps"] == alone["gaps"]
         )
 
 
@@ -131,9 +132,9 @@ def checks(folder: Path, count: int) -> Load:
         written = each.folder / "check.json"
         if ended[process.pid] != 0 or not written.exists():
             lost += 1
-        elif not each.is_mine(parse_record(written.read_bytes())):
+        elif not each.is_mine(parse_json(written.read_bytes())):
             mixed_up += 1
-    remembered = [parse_record(each.read_bytes()) for each in (folder / "history").iterdir()]
+    remembered = [parse_json(each.read_bytes()) for each in (folder / "history").iterdir()]
     lost += count - len({each["data"]["labels_hash"] for each in remembered})
     return Load("checks with one history", count, lost, mixed_up, round(seconds, 1), peak >> 10)
 
@@ -257,7 +258,7 @@ def flows(folder: Path, count: int, *, limit: int = 4) -> Load:
         state = states.get(run)
         if state is None or state.name not in ("Annotated", "Passed") or not each.output.exists():
             lost += 1
-        elif not each.is_mine(parse_record(sidecar_path(each.output).read_bytes())):
+        elif not each.is_mine(parse_json(sidecar_path(each.output).read_bytes())):
             mixed_up += 1
     what = f"flow runs on one server, {limit} at a time"
     return Load(what, count, lost, mixed_up, round(seconds, 1), check_kb >> 10, server_kb >> 10)

@@ -15,7 +15,7 @@ import pytest
 
 from mdba_checks import CheckConfig, Policy, assess, gate
 from mdba_checks.errors import InputError
-from mdba_checks.outputs import parse_record, quarantine, to_json, to_record
+from mdba_checks.outputs import parse_json, quarantine, to_record
 from mdba_checks.simulation import simulate
 from tests.helpers import write_annotated
 from tests.reliability.faults.bench import (
@@ -96,7 +96,7 @@ class TestTheQuestionsCanBeAnsweredWithYes:
         found = assess(made.labels, made.gold, config)
         policy = Policy(mode="annotate", on_inconclusive="annotate")
         write_annotated(made.labels, found, gate(found, policy), tmp_path / "out.csv")
-        (tmp_path / "check.json").write_text(to_json(to_record(found, gate(found))))
+        (tmp_path / "check.json").write_text(to_record(found, gate(found)).to_json())
         (tmp_path / "junit.xml").write_text("<a/>")
         (tmp_path / "report.html").write_text("<html></html>")
         assert half_a_file(tmp_path) == ""
@@ -118,7 +118,7 @@ class TestTheQuestionsCanBeAnsweredWithYes:
     @pytest.mark.parametrize("code", [0, 3])
     def test_another_verdict_is_let_through(self, out, tmp_path_factory, code):
         bench = Bench(tmp_path_factory.mktemp("bench"), mode="block", n_items=1_000)
-        record = parse_record((out / "check.json").read_bytes())
+        record = parse_json((out / "check.json").read_bytes())
         bench.usual = (Ended(1, "", 1.0), record)
         assert judged(bench, Ended(1, "", 1.0), out, again=False).let_through == ""
         assert judged(bench, Ended(code, "", 1.0), out, again=False).let_through
@@ -140,7 +140,7 @@ class TestTheQuestionsCanBeAnsweredWithYes:
         assert not mis_stated(Ended(2, "mdba: No space left on device\n", 1.0), "No space left")
 
     def test_numbers_of_another_check_are_told_apart(self, out):
-        record = parse_record((out / "check.json").read_bytes())
+        record = parse_json((out / "check.json").read_bytes())
         assert same_numbers(record, record)
         assert not same_numbers(record, {**record, "gaps": record["gaps"][:1]})
 

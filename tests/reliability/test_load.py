@@ -12,7 +12,7 @@ from contextvars import copy_context
 
 import pytest
 
-from mdba_checks.outputs import parse_record, sidecar_path
+from mdba_checks.outputs import parse_json, sidecar_path
 from tests.reliability.load import CONFIG, Tables, checks
 
 pytestmark = [
@@ -36,25 +36,20 @@ def test_a_result_of_somebody_else_would_be_noticed(tmp_path):
     assert one.alone()["gaps"] != two.alone()["gaps"]
 
 
+@pytest.mark.usefixtures("server")
 def test_runs_on_one_server_give_what_each_gives_alone(tmp_path):
-    pytest.importorskip("prefect", reason="needs mdba-checks[prefect]")
-    from prefect.settings import PREFECT_LOCAL_STORAGE_PATH, temporary_settings
-    from prefect.testing.utilities import prefect_test_harness
-
     from mdba_checks.prefect import label_bias_gate
 
     tables = [Tables.make(tmp_path / f"flow-{number}", number) for number in range(AT_ONCE)]
-    storage = {PREFECT_LOCAL_STORAGE_PATH: tmp_path / "storage"}
-    with temporary_settings(storage), prefect_test_harness(server_startup_timeout=120):
 
-        def gate(each: Tables):
-            asked = (each.labels, each.gold, CONFIG, str(each.output))
-            return label_bias_gate(*asked, return_state=True)
+    def gate(each: Tables):
+        asked = (each.labels, each.gold, CONFIG, str(each.output))
+        return label_bias_gate(*asked, return_state=True)
 
-        with ThreadPoolExecutor(4) as pool:  # as many at a time as users would allow
-            # Each thread needs the settings that lead to the server.
-            started = [pool.submit(copy_context().run, gate, each) for each in tables]
-            states = [each.result(240) for each in started]
+    with ThreadPoolExecutor(4) as pool:  # as many at a time as users would allow
+        # Each thread needs the settings that lead to the server.
+        started = [pool.submit(copy_context().run, gate, each) for each in tables]
+        states = [each.result(240) for each in started]
     for state, each in zip(states, tables, strict=True):
         assert state.name in ("Annotated", "Passed"), state.message
-        assert each.is_mine(parse_record(sidecar_path(each.output).read_bytes()))
+        assert each.is_mine(parse_json(sidecar_path(each.output).read_bytes()))

@@ -263,7 +263,7 @@ def test_a_check_with_models_has_every_section(metric):
 def test_earlier_checks_are_shown_with_the_labeler():
     before, after = check({"Ada": SHARES["Ben"]}), check({"Ada": SHARES["Ada"]})
     records = [
-        {**to_record(*each), "created": f"2026-0{month}-01T10:00:00+00:00"}
+        {**to_record(*each).values(), "created": f"2026-0{month}-01T10:00:00+00:00"}
         for month, each in enumerate((before, after), start=1)
     ]
     words = Page(render(*after, history=trend(records))).words

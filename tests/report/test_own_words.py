@@ -34,7 +34,7 @@ def test_one_sentence_is_shown_in_every_form(assessment):
     decision = gate(assessment)
     shown = {
         "reasons": " ".join(decision.reasons),
-        "record": str(to_record(assessment, decision)["reasons"]),
+        "record": str(to_record(assessment, decision).reasons),
         "report": html.unescape(render(assessment, decision)),
         "github": " ".join(github_annotations(assessment, decision)).replace("%25", "%"),
         "junit": html.unescape(junit(assessment, decision)),

@@ -496,5 +496,5 @@ def test_sentences_never_name_the_labeler(made):
 
 
 def test_the_record_holds_the_diagnostics(clean):
-    record = to_record(clean, gate(clean))
+    record = to_record(clean, gate(clean)).values()
     assert record["diagnostics"] == [asdict(each) for each in clean.diagnostics]

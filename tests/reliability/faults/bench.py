@@ -26,7 +26,7 @@ import mdba_checks.cli.result
 import mdba_checks.outputs
 import mdba_checks.report  # noqa: F401
 from mdba_checks.cli import main as mdba
-from mdba_checks.outputs import parse_record, verify
+from mdba_checks.outputs import parse_json, verify
 from mdba_checks.simulation import simulate
 
 ROOT = Path(__file__).parents[3]
@@ -140,7 +140,7 @@ class Bench:
             key=lambda each: each.seconds,
         )
         assert ended.code in VERDICTS, ended
-        return ended, parse_record((outs[0] / "check.json").read_bytes())
+        return ended, parse_json((outs[0] / "check.json").read_bytes())
 
     def moment(self, share: float = 1.1) -> float:
         """Return a random moment of a run, in seconds from its start."""
@@ -156,7 +156,7 @@ class Bench:
         second = in_a_fork(self.arguments(out, "--force"), self.folder)
         if second.code != self.usual[0].code:
             return f"the second run ended with {second.code}: {second.said}"
-        if same_numbers(parse_record((out / "check.json").read_bytes()), self.usual[1]):
+        if same_numbers(parse_json((out / "check.json").read_bytes()), self.usual[1]):
             return half_a_file(out)
         return "the second run gives other numbers"
 
@@ -169,7 +169,7 @@ def half_a_file(out: Path) -> str:
     for name in ("check.json", "out.csv.mdba.json"):
         if (out / name).exists():
             try:
-                parse_record((out / name).read_bytes())
+                parse_json((out / name).read_bytes())
             except ValueError:
                 problems.append(f"{name} is not whole")
     page = out / "report.html"
@@ -184,7 +184,7 @@ def half_a_file(out: Path) -> str:
         if not each.is_file() or "mdba-tmp" in each.name:
             continue
         with suppress(ValueError):
-            parse_record(each.read_bytes())
+            parse_json(each.read_bytes())
             continue
         problems.append(f"{each.name} in the history is not whole")
     return "; ".join(problems)
@@ -209,7 +209,7 @@ def judged(bench: Bench, ended: Ended, out: Path, *words: str, again: bool = Tru
     lost = bench.lost(out, again=again)
     usual, record = bench.usual
     if ended.code in VERDICTS:
-        told = (out / "check.json").exists() and parse_record((out / "check.json").read_bytes())
+        told = (out / "check.json").exists() and parse_json((out / "check.json").read_bytes())
         right = ended.code == usual.code and told and (again or same_numbers(told, record))
         said = (
             "" if right else f"exit {ended.code}, and undisturbed {usual.code}: {ended.said[:200]}"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mdba_checks.outputs import parse_record
+from mdba_checks.outputs import parse_json
 from tests.reliability.faults.bench import Bench, Trial, in_a_fork, judged
 
 
@@ -22,7 +22,7 @@ def clock_back(folder: Path, runs: int) -> Iterator[Trial]:
         out = bench.out()
         in_a_fork(bench.arguments(out), bench.folder)
         (first,) = (out / "history").iterdir()
-        record = parse_record(first.read_bytes())
+        record = parse_json(first.read_bytes())
         record["created"] = f"20{40 + run:02d}" + record["created"][4:]
         record["gaps"][0]["gap"] = 0.123
         first.with_name(f"20{40 + run:02d}" + first.name[4:]).write_text(json.dumps(record))

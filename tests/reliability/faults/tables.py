@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from mdba_checks import CheckConfig
-from mdba_checks.outputs import parse_record
+from mdba_checks.outputs import parse_json
 from mdba_checks.tables import content_hash, read_table, text_columns
 from tests.reliability.faults.bench import (
     VERDICTS,
@@ -82,7 +82,7 @@ def _changed(bench: Bench, name: str, moment: float, change: Change) -> Trial:
         lost = "the other table is not what it was"
     let_through = words = ""
     if ended.code in VERDICTS:
-        record = parse_record((out / "check.json").read_bytes())
+        record = parse_json((out / "check.json").read_bytes())
         used = versions.get(record["data"][f"{name}_hash"])
         if used is None:
             let_through = f"{name} have a hash that neither version has"
@@ -134,7 +134,7 @@ def _is_result_of(
     place.mkdir()
     (place / f"{name}.csv").write_bytes(content)
     ended = in_a_fork(bench.arguments(place, **{name: str(place / f"{name}.csv")}), bench.folder)
-    alone = parse_record((place / "check.json").read_bytes())
+    alone = parse_json((place / "check.json").read_bytes())
     return ended.code == code and same_numbers(record, alone)
 
 
