@@ -3,10 +3,14 @@
 
 PYTHON ?= python3
 JOBS ?= 2
+# Which tests run in one process, and in which order, is decided in tests/conftest.py.
+SPREAD := --dist loadgroup --no-loadscope-reorder
 VENV := .venv
 OLDEST := .venv-oldest
 BIN := $(VENV)/bin
-PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet -c constraints.txt
+# Modules are compiled when they are first imported: most of what is installed here never is.
+INSTALL := -m pip install --quiet --no-compile --disable-pip-version-check
+PIP := $(BIN)/python $(INSTALL) -c constraints.txt
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -20,12 +24,12 @@ demo: $(VENV)/.base ## make a data set with known biased labelers and check it
 	$(BIN)/mdba demo
 
 test: $(VENV)/.all $(VENV)/.browser $(VENV)/.datacontract ## run all tests (JOBS=2 processes; ARGS="-k name" chooses)
-	@sh scripts/with-postgres.sh $(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
+	@sh scripts/with-postgres.sh $(BIN)/python -m pytest -n $(JOBS) $(SPREAD) $(ARGS)
 
 # Without the extras for Dask and Spark: their tests are skipped. ARGS=@tests/oldest.txt is what CI
 # runs: configuration, findings, records, Great Expectations and Prefect.
 test-oldest: $(OLDEST)/.installed ## run the tests with the oldest versions that are supported (ARGS chooses)
-	@sh scripts/with-postgres.sh $(OLDEST)/bin/python -m pytest -n $(JOBS) --dist loadfile -o filterwarnings=default --disable-warnings $(ARGS)
+	@sh scripts/with-postgres.sh $(OLDEST)/bin/python -m pytest -n $(JOBS) $(SPREAD) -o filterwarnings=default --disable-warnings $(ARGS)
 
 # Each in its own environment, .venv-mlflow and so on; ADAPTERS=dagster chooses.
 ADAPTERS ?= mlflow dagster airflow
@@ -129,5 +133,5 @@ $(VENV)/.all: $(VENV)/.python pyproject.toml constraints.txt
 $(OLDEST)/.installed: pyproject.toml constraints-oldest.txt
 	@echo "Installing the oldest supported versions into $(OLDEST); this takes a minute or two."
 	$(PYTHON) -m venv --clear $(OLDEST)
-	PIP_DISABLE_PIP_VERSION_CHECK=1 $(OLDEST)/bin/python -m pip install --quiet -c constraints-oldest.txt -e ".[gx,prefect,report,sql,excel,test]"
+	$(OLDEST)/bin/python $(INSTALL) -c constraints-oldest.txt -e ".[gx,prefect,report,sql,excel,test]"
 	@touch $@

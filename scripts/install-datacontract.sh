@@ -13,7 +13,8 @@ wanted="datacontract-cli[duckdb]==1.2.8"
 
 echo "datacontract: installing $wanted into $home"
 if "${PYTHON:-python3}" -m venv --clear $home \
-  && PIP_DISABLE_PIP_VERSION_CHECK=1 $home/bin/python -m pip install --quiet "$wanted"; then
+  && $home/bin/python -m pip install --quiet --no-compile --disable-pip-version-check \
+    "$wanted"; then
   echo "$wanted" >$home/.installed
   exit 0
 fi

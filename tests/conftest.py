@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import uuid
+from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 # Set before numpy, XGBoost or Prefect are imported; they look only once.
 os.environ.update(
@@ -30,6 +32,47 @@ settings.register_profile("repeatable", derandomize=True, deadline=None)
 # For a search on purpose: pytest --hypothesis-profile=search
 settings.register_profile("search", max_examples=2_000, deadline=None)
 settings.load_profile("repeatable")
+
+ROOT = Path(__file__).parents[1]
+# What takes seconds to start is started once: one process runs all files that ask for it.
+STARTED_ONCE = ("server", "spark")
+# The longest begin first, so that no process is left with one of them at the end.
+FIRST = ("server", "tests/prefect/test_deployment.py", "spark", "tests/docs/test_commands.py")
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks for the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Say which tests run in one process, and in which order; `make test` distributes groups."""
+    group = {item.path: item.path.relative_to(ROOT).as_posix() for item in items}
+    for item in items:
+        for name in STARTED_ONCE:
+            if name in getattr(item, "fixturenames", ()):
+                group[item.path] = name
+    size = Counter(group[item.path] for item in items)
+    first = {name: place for place, name in enumerate(FIRST)}
+    items.sort(key=lambda item: (first.get(group[item.path], len(first)), -size[group[item.path]]))
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(group[item.path]))
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A Prefect server with a database and a folder for results of its own."""
+    pytest.importorskip("prefect", reason="needs mdba-checks[prefect]")
+    from prefect.settings import (
+        PREFECT_LOCAL_STORAGE_PATH,
+        PREFECT_SERVER_SERVICES_EVENT_PERSISTER_FLUSH_INTERVAL,
+        temporary_settings,
+    )
+    from prefect.testing.utilities import prefect_test_harness
+
+    values = {
+        PREFECT_LOCAL_STORAGE_PATH: tmp_path_factory.mktemp("storage"),
+        # Events wait to be written together; here somebody waits for them.
+        PREFECT_SERVER_SERVICES_EVENT_PERSISTER_FLUSH_INTERVAL: 0.2,
+    }
+    with temporary_settings(values), prefect_test_harness(server_startup_timeout=600):
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """A program for `test_killed.py`: writers that are killed, and writers that race.
 
 It assesses once and forks its writers, so that a kill costs milliseconds and not the start of
-Python. Run it with a folder and what to do; what it finds is printed as JSON.
+Python. Run it with a folder and what to do, as ``annotate:csv``; what it finds is printed as JSON.
 """
 
 from __future__ import annotations
@@ -139,12 +139,17 @@ def race_writers(bench: Bench) -> list[dict[str, object]]:
 
 
 def main() -> None:
-    bench = Bench(Path(sys.argv[1]), sys.argv[3])
-    what = sys.argv[2]
-    if what == "race":
-        found = race_writers(bench)
-    else:
-        found = kill_writers(bench, bench.annotate if what == "annotate" else bench.quarantine)
+    found = {}
+    for job in sys.argv[2:]:
+        what, _, form = job.partition(":")
+        folder = Path(sys.argv[1], job.replace(":", "-"))
+        folder.mkdir()
+        bench = Bench(folder, form)
+        if what == "race":
+            found[job] = race_writers(bench)
+        else:
+            write = bench.annotate if what == "annotate" else bench.quarantine
+            found[job] = kill_writers(bench, write)
     sys.stdout.write(json.dumps(found))
 
 

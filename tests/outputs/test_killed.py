@@ -13,10 +13,15 @@ import pytest
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")
 
 
-def run(folder: Path, what: str, form: str) -> list[dict]:
+JOBS = ("annotate:csv", "quarantine:parquet", "race:csv", "race:parquet")
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory) -> dict[str, list[dict]]:
+    """Return what one process found out, which imports everything once."""
     program = Path(__file__).with_name("killed.py")
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", str(program), str(folder), what, form],
+        [sys.executable, "-W", "ignore", program, tmp_path_factory.mktemp("killed"), *JOBS],
         capture_output=True,
         text=True,
         check=False,
@@ -28,9 +33,9 @@ def run(folder: Path, what: str, form: str) -> list[dict]:
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize(("what", "form"), [("annotate", "csv"), ("quarantine", "parquet")])
-def test_a_killed_writer_leaves_no_file_or_a_whole_one_and_the_next_cleans_up(tmp_path, what, form):
-    rounds = run(tmp_path, what, form)
+@pytest.mark.parametrize("job", JOBS[:2])
+def test_a_killed_writer_leaves_no_file_or_a_whole_one_and_the_next_cleans_up(found, job):
+    rounds = found[job]
     assert any(each["killed"] for each in rounds)
     for each in rounds:
         after, again = each["after"], each["again"]
@@ -42,8 +47,8 @@ def test_a_killed_writer_leaves_no_file_or_a_whole_one_and_the_next_cleans_up(tm
         )
 
 
-@pytest.mark.parametrize("form", ["csv", "parquet"])
-def test_two_writers_at_once_leave_one_whole_file(tmp_path, form):
-    for each in run(tmp_path, "race", form):
+@pytest.mark.parametrize("job", JOBS[2:])
+def test_two_writers_at_once_leave_one_whole_file(found, job):
+    for each in found[job]:
         assert each["codes"] == ([0, 0] if each["force"] else [0, 2])
         assert each["state"] == {"there": True, "verified": True, "ids": True, "temporary": 0}

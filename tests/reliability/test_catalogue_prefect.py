@@ -6,17 +6,13 @@ a few through the gate itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 pytest.importorskip("prefect", reason="needs mdba-checks[prefect]")
 
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
-from prefect.settings import PREFECT_LOCAL_STORAGE_PATH, temporary_settings
 from prefect.states import State
-from prefect.testing.utilities import prefect_test_harness
 
 from mdba_checks.prefect import assess_labels, decide, fingerprint, label_bias_gate
 from tests.reliability.base import Case, Entry, Refused, Unaffected, at_most, snapshot
@@ -33,13 +29,6 @@ THROUGH_THE_GATE = (
     "a negative weight",
     "settings with a limit that is not a number",
 )
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory) -> Iterator[None]:
-    storage = {PREFECT_LOCAL_STORAGE_PATH: tmp_path_factory.mktemp("storage")}
-    with temporary_settings(storage), prefect_test_harness(server_startup_timeout=600):
-        yield
 
 
 @task(cache_policy=NO_CACHE)
