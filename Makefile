@@ -33,7 +33,7 @@ test-oldest: $(OLDEST)/.installed ## run the tests with the oldest versions that
 
 # Each in its own environment, .venv-mlflow and so on; ADAPTERS=dagster chooses.
 ADAPTERS ?= mlflow dagster airflow
-test-adapters: ## run the tests of MLflow, Dagster and Airflow, each in an environment of its own
+test-adapters: $(VENV)/.all ## run the tests of MLflow, Dagster and Airflow, each in an environment of its own
 	@PYTHON=$(PYTHON) sh scripts/test-adapters.sh $(ADAPTERS)
 
 wheel: $(VENV)/.python ## build the wheel and try it alone on every Python that is found

@@ -14,6 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 MOST_LINES, MOST_PARAMETERS, MOST_POSITIONAL, MOST_IN_A_FILE = 120, 8, 4, 500
+MOST_IN_AN_ADAPTER = 150
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 # Functions whose parameters are what users choose.
@@ -87,6 +88,16 @@ def test_no_module_is_longer_than_500_lines(folder):
         if len(path.read_text(encoding="utf-8").splitlines()) > MOST_IN_A_FILE
     }
     assert long == {each for each in LONG_FILES if each.startswith(f"{folder}/")}
+
+
+def test_an_adapter_to_another_tool_only_translates():
+    adapters = ROOT / "mdba_checks" / "integrations"
+    lines = {
+        path.name: len(path.read_text(encoding="utf-8").splitlines())
+        for path in adapters.glob("*.py")
+    }
+    assert {"airflow.py", "dagster.py", "mlflow.py", "openlineage.py"} < set(lines)
+    assert max(lines.values()) <= MOST_IN_AN_ADAPTER
 
 
 def test_objects_with_many_parts_are_made_by_the_names_of_the_parts():

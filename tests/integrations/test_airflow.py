@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("airflow", reason="run by make test-adapters: Airflow has its own environment")
-
 from mdba_checks import read_released
 
 ROOT = Path(__file__).parents[2]
@@ -95,7 +93,6 @@ def test_stopped_labels_fail_the_task_at_once_and_train_nothing(airflow, biased,
 def test_the_operator_of_great_expectations_stops_at_biased_labels(
     airflow, which, trains, request, tmp_path
 ):
-    pytest.importorskip("great_expectations_provider")
     files = request.getfixturevalue(which)
     done = run_of(airflow, recipe("# dags/gx_gate.py"), "gx_gate", files, tmp_path)
     assert (tmp_path / "model").exists() is trains, done.stdout[-3_000:] + done.stderr[-3_000:]

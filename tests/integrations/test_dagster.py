@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
+import dagster
 import pandas as pd
 import pytest
-
-pytest.importorskip("dagster", reason="run by make test-adapters: Dagster has its own environment")
-
-import dagster
 
 from mdba_checks import CheckConfig, release
 from mdba_checks.integrations import dagster_asset, dagster_check

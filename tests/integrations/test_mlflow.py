@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import mlflow
 import pandas as pd
 import pytest
-
-pytest.importorskip("mlflow", reason="run by make test-adapters: MLflow has its own environment")
-
-import mlflow
 
 from mdba_checks import Blocked, CheckConfig, assess, gate, release
 from mdba_checks.errors import InputError
