@@ -199,10 +199,8 @@ def _go(
     moved, change, precision = prior
     rise = _over_rows(seen_yes, step)
     before = _over_rows(seen, at.softplus)
-    slope, bend = (
-        np.einsum("kapv,ab,kbpv->kv", one, precision, change, optimize=True)
-        for one in (moved, change)
-    )
+    pulled = np.tensordot(precision, change, axes=(1, 1)).swapaxes(0, 1)
+    slope, bend = ((one * pulled).sum(axis=(1, 2)) for one in (moved, change))
     size = np.ones(rise.shape)
     then = _Score.of(at.score + step)
     for _ in range(_MOST_HALVINGS):

@@ -6,7 +6,7 @@ adds what rules cannot express. It returns logits.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
@@ -47,46 +47,57 @@ class XGBoostLearner:
         subsample: float = 0.8,
         colsample: float = 0.8,
         min_child_weight: float = 1.0,
+        bins: int = 256,
     ) -> None:
         self.trees, self.depth, self.rate = trees, depth, rate
         self.subsample, self.colsample = subsample, colsample
-        self.min_child_weight = min_child_weight
+        self.min_child_weight, self.bins = min_child_weight, bins
 
     def fit(
+        self, columns: FloatArray, decision: IntArray, types: Sequence[str], seed: int
+    ) -> Fitted:
+        """Fit with one thread: parallelism is across fits, where it does not fight itself."""
+        (fitted,) = self.fit_each(columns, decision, types, seed, (None,))
+        return fitted
+
+    def fit_each(
         self,
         columns: FloatArray,
         decision: IntArray,
         types: Sequence[str],
         seed: int,
-        weight: FloatArray | None = None,
-    ) -> Fitted:
-        """Fit with one thread: parallelism is across fits, where it does not fight itself."""
+        weights: Iterable[FloatArray | None],
+    ) -> list[Fitted]:
+        """Fit once per weighting of the rows, which are read once; weight 0 leaves a row out."""
         import xgboost
 
+        settings = {
+            "objective": "binary:logistic",
+            "max_depth": self.depth,
+            "eta": self.rate,
+            "subsample": self.subsample,
+            "colsample_bytree": self.colsample,
+            "min_child_weight": self.min_child_weight,
+            "max_bin": self.bins,
+            "nthread": 1,
+            "seed": seed,
+        }
+        fitted: list[Fitted] = []
         with _one_thread():
             data = xgboost.QuantileDMatrix(
                 columns,
                 decision,
-                weight=weight,
                 feature_types=list(types),
                 enable_categorical=True,
+                max_bin=self.bins,
                 nthread=1,
             )
-            booster = xgboost.train(
-                {
-                    "objective": "binary:logistic",
-                    "max_depth": self.depth,
-                    "eta": self.rate,
-                    "subsample": self.subsample,
-                    "colsample_bytree": self.colsample,
-                    "min_child_weight": self.min_child_weight,
-                    "nthread": 1,
-                    "seed": seed,
-                },
-                data,
-                num_boost_round=self.trees,
-            )
-        return FittedBooster(booster)
+            for weight in weights:
+                if weight is not None:
+                    data.set_weight(weight)
+                booster = xgboost.train(settings, data, num_boost_round=self.trees)
+                fitted.append(FittedBooster(booster))
+        return fitted
 
 
 def _one_thread() -> AbstractContextManager[None]:
