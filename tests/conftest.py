@@ -7,6 +7,7 @@ import uuid
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 # Set before numpy, XGBoost or Prefect are imported; they look only once.
 os.environ.update(
@@ -96,3 +97,24 @@ def postgres() -> Iterator[str]:
         with server.connect() as connection:
             connection.execute(sqlalchemy.text(f"drop database {name} with (force)"))
         server.dispose()
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Yield an S3 server of this machine as a file system; it has a bucket ``labels-2024``."""
+    fsspec = pytest.importorskip("fsspec", reason="needs mdba-checks[cloud]")
+    pytest.importorskip("s3fs", reason="needs mdba-checks[cloud]")
+    moto = pytest.importorskip("moto.server", reason="needs mdba-checks[dev]")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "very-secret")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    server = moto.ThreadedMotoServer(port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+    storage = fsspec.filesystem("s3", skip_instance_cache=True, use_listings_cache=False)
+    storage.makedirs("labels-2024", exist_ok=True)
+    yield storage
+    storage.rm("labels-2024", recursive=True)  # servers of one process share what they hold
+    fsspec.filesystem("s3").clear_instance_cache()
+    server.stop()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -22,10 +21,10 @@ _UNITS = {"d": "days", "h": "hours", "m": "minutes", "w": "weeks"}
 
 def verify(
     file: Annotated[
-        Path,
+        str,
         typer.Argument(
             metavar="FILE",
-            help="A data set that mdba check --output has written.",
+            help="A data set that mdba check --output has written, here or as s3://… or gs://….",
             show_default=False,
         ),
     ],

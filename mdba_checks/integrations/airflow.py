@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from mdba_checks.errors import MissingExtraError
 from mdba_checks.integrations.outcome import Config, check
-from mdba_checks.outputs import check_outputs, write_release
+from mdba_checks.outputs import check_outputs, remove, write_release
 
 try:
     from airflow.sdk.exceptions import AirflowFailException
@@ -49,7 +47,7 @@ def airflow_release(
     settings: Config = config
     check_outputs(output, force=force, inputs=[labels, gold])
     if force:
-        Path(output).unlink(missing_ok=True)
+        remove(output)
     found = check(labels, gold, settings)
     if found.decision.stops:
         message = f"{found.decision.verdict}: {' '.join(found.decision.reasons)}"

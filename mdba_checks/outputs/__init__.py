@@ -28,6 +28,7 @@ from mdba_checks.outputs.history import History, read_check, trend
 from mdba_checks.outputs.json_text import parse_json, to_json, to_plain_value
 from mdba_checks.outputs.lineage import openlineage_facets
 from mdba_checks.outputs.mapping import write_mapping
+from mdba_checks.outputs.object_storage import address, is_there, remove
 from mdba_checks.outputs.quarantine import Quarantine, quarantine, removed_path, takes_rows_out
 from mdba_checks.outputs.record import Record, to_record
 from mdba_checks.outputs.release_rule import (
@@ -59,6 +60,7 @@ __all__ = [
     "Rerun",
     "SideBySide",
     "Verification",
+    "address",
     "annotate",
     "as_csv",
     "check_outputs",
@@ -69,6 +71,7 @@ __all__ = [
     "findings_csv",
     "format_of",
     "from_cache",
+    "is_there",
     "make_folder",
     "openlineage_facets",
     "parse_json",
@@ -78,6 +81,7 @@ __all__ = [
     "read_released",
     "refuse_annotated",
     "release",
+    "remove",
     "removed_path",
     "rerun",
     "row_arrays",

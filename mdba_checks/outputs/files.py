@@ -18,8 +18,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from mdba_checks.errors import InputError
-from mdba_checks.outputs.object_storage import check_upload, upload
+from mdba_checks.errors import InputError, hide_secrets
+from mdba_checks.outputs.object_storage import check_upload, uploading
 from mdba_checks.tables import is_remote, without_file_scheme
 
 _WINDOWS = os.name == "nt"
@@ -44,6 +44,10 @@ def check_target(
     mdba_checks.errors.InputError: cannot write no/such/folder/out.json: there is no folder ...
     """
     if is_remote(path):
+        if Path(path) in map(Path, inputs):
+            raise InputError(
+                f"cannot write {hide_secrets(path)}: it is an input; choose another name"
+            )
         check_upload(path, force=force)
         return Path(path)
     target = _place(path)  # a link stays a link: what it points to is replaced
@@ -72,6 +76,8 @@ def whole_file(
 ) -> Iterator[Path]:
     """Yield a temporary path to write to; it becomes `path` when the block ends without an error.
 
+    `path` may be in object storage (``s3://…``), too.
+
     Raises
     ------
     InputError
@@ -87,6 +93,10 @@ def whole_file(
     ['out.txt']
     """
     target = check_target(path, force=force, inputs=inputs)
+    if is_remote(path):
+        with uploading(path, force=force) as temporary:
+            yield temporary
+        return
     try:
         _remove_abandoned(target)
         temporary, held = _create(target)
@@ -120,7 +130,7 @@ def write_whole(
     Parameters
     ----------
     path
-        Where to; its folder must exist. It may be in object storage (``s3://…``), too.
+        Where to; its folder must exist.
     content
         What to write.
     force
@@ -137,9 +147,6 @@ def write_whole(
     'done'
     """
     known = content.encode() if isinstance(content, str) else content
-    if is_remote(path):
-        upload(path, known, force=force)
-        return
     with whole_file(path, force=force, inputs=inputs) as temporary:
         temporary.write_bytes(known)
 

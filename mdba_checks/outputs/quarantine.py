@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,7 @@ from mdba_checks.errors import InputError
 from mdba_checks.estimation import Progress
 from mdba_checks.outputs.annotate import findings_by_row, locate, read_assessed
 from mdba_checks.outputs.copied_rows import format_of
+from mdba_checks.outputs.object_storage import beside
 from mdba_checks.tables import BoolArray, Source, TextModel
 from mdba_checks.verdict import Decision, Removal, gate
 
@@ -129,16 +130,20 @@ def quarantine(
     )
 
 
-def removed_path(output: str | Path) -> Path:
+@overload
+def removed_path(output: Path) -> Path: ...
+@overload
+def removed_path(output: str | Path) -> str | Path: ...
+def removed_path(output: str | Path) -> str | Path:
     """Return where the removed rows go.
 
     Examples
     --------
-    >>> removed_path("out/labels.csv.gz").name
+    >>> removed_path(Path("out/labels.csv.gz")).name
     'labels.removed.csv.gz'
     """
-    path, suffix = Path(output), f".{format_of(output)}"
-    return path.with_name(f"{path.name[: -len(suffix)]}.removed{path.name[-len(suffix) :]}")
+    name, suffix = Path(output).name, f".{format_of(output)}"
+    return beside(output, f"{name[: -len(suffix)]}.removed{name[-len(suffix) :]}")
 
 
 def _assess_rest(

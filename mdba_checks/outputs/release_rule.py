@@ -28,11 +28,12 @@ from mdba_checks.outputs.annotate import (
 )
 from mdba_checks.outputs.copied_rows import format_of, open_rows
 from mdba_checks.outputs.lineage import openlineage_facets
+from mdba_checks.outputs.object_storage import beside
 from mdba_checks.outputs.quarantine import Quarantine, quarantine, removed_path, takes_rows_out
 from mdba_checks.outputs.record import Record, to_record
 from mdba_checks.outputs.released import Released
 from mdba_checks.outputs.sidecar import Part, Published, publish
-from mdba_checks.tables import Source, TextModel, source_name
+from mdba_checks.tables import Source, TextModel, is_remote, source_name, without_file_scheme
 from mdba_checks.verdict import Decision, Verdict, gate
 
 NO_MODELS = (
@@ -100,9 +101,9 @@ class Release:
             rows = published.record.file.rows if published.record.file else 0
             stay = "rows with their findings" if parts is None else "rows that stay"
             said.append(f"{published.path}: {rows:,} {stay}")
-            said[-1] += f"; sidecar {published.sidecar.name}"
+            said[-1] += f"; sidecar {Path(published.sidecar).name}"
             said += [
-                f"{published.path.with_name(each.name)}: {each.rows:,} rows taken out"
+                f"{beside(published.path, each.name)}: {each.rows:,} rows taken out"
                 for each in published.record.other_files
             ]
         elif parts is not None:
@@ -221,7 +222,8 @@ def write_release(
     found
         What `decide_release` returned for them.
     output
-        A name that ends in .csv, .csv.gz or .parquet; it need not be the format of the input. Where
+        A name that ends in .csv, .csv.gz or .parquet; it need not be the format of the input. It
+        may be in object storage (``s3://…``): the data set is uploaded after its sidecar. Where
         the policy can take rows out, `removed_path` of it takes them.
     force
         Whether existing files may be replaced.
@@ -236,6 +238,7 @@ def write_release(
     if found.decision.stops:
         raise Blocked(found.decision)
     judged, parts = found.judged, found.parts
+    output = output if is_remote(output) else Path(without_file_scheme(output))
     source = read_once(labels)
     rows = open_rows(source, format_of(output), judged.config)
     # Nobody has changed them before they were opened.
@@ -249,17 +252,17 @@ def write_release(
     findings = findings_by_row(assessed.table, judged) if parts is None else parts.findings
     findings = findings.iloc[assessed.place]
     removed = np.zeros(len(rows), dtype=bool) if parts is None else parts.removed[assessed.place]
-    beside = []
+    others = []
     if parts is not None or takes_rows_out(judged.config.policy):
-        beside.append(Part(removed_path(output), rows, extra=findings, keep=removed))
+        others.append(Part(removed_path(output), rows, extra=findings, keep=removed))
     record = found.record()
     messages = () if judged.rates is not None else (NO_MODELS.format(judged.estimator),)
     record = record.with_values(
         openlineage=openlineage_facets(record), messages=[*record.messages, *messages]
     )
     published = publish(
-        Part(Path(output), rows, extra=findings, keep=~removed if removed.any() else None),
-        *beside,
+        Part(output, rows, extra=findings, keep=~removed if removed.any() else None),
+        *others,
         order=assessed.order,
         record=record,
         config=judged.config,

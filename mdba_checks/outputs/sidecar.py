@@ -14,7 +14,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Self
+from typing import Self, overload
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 from mdba_checks import __version__
 from mdba_checks.config import CheckConfig
-from mdba_checks.errors import InputError, hide_secrets
+from mdba_checks.errors import InputError
 from mdba_checks.outputs.copied_rows import (
     ArrowRows,
     Format,
@@ -33,6 +33,7 @@ from mdba_checks.outputs.copied_rows import (
     without_index,
 )
 from mdba_checks.outputs.files import check_target, whole_file
+from mdba_checks.outputs.object_storage import beside, is_there
 from mdba_checks.outputs.record import ReadableFile, Record, WrittenFile
 from mdba_checks.tables import (
     BoolArray,
@@ -55,7 +56,7 @@ SUFFIX = ".mdba.json"
 class Part:
     """Rows on their way into a file: which of them, and with which columns behind them."""
 
-    path: Path
+    path: str | Path
     rows: Rows
     extra: pd.DataFrame | None = None
     keep: BoolArray | None = None
@@ -73,7 +74,8 @@ class Part:
 
     def described(self, held: pa.Table) -> WrittenFile:
         """Return what the sidecar says about the part, once it was written and read again."""
-        return WrittenFile(name=self.path.name, rows=held.num_rows, content_hash=content_hash(held))
+        name = Path(self.path).name
+        return WrittenFile(name=name, rows=held.num_rows, content_hash=content_hash(held))
 
 
 @dataclass(frozen=True)
@@ -90,13 +92,17 @@ class Published:
         What the user should know about it, in sentences.
     """
 
-    path: Path
-    sidecar: Path
+    path: str | Path
+    sidecar: str | Path
     record: Record
     messages: tuple[str, ...] = ()
 
 
-def sidecar_path(path: str | Path) -> Path:
+@overload
+def sidecar_path(path: Path) -> Path: ...
+@overload
+def sidecar_path(path: str | Path) -> str | Path: ...
+def sidecar_path(path: str | Path) -> str | Path:
     """Return where the sidecar of a file is.
 
     Examples
@@ -104,7 +110,7 @@ def sidecar_path(path: str | Path) -> Path:
     >>> sidecar_path("out/labels.csv").name
     'labels.csv.mdba.json'
     """
-    return Path(path).with_name(Path(path).name + SUFFIX)
+    return beside(path, Path(path).name + SUFFIX)
 
 
 def check_outputs(
@@ -114,14 +120,9 @@ def check_outputs(
     inputs: Sequence[str | Path] = (),
 ) -> None:
     """Refuse files that `publish` would refuse; for asking before a long computation."""
-    if is_remote(output):
-        raise InputError(
-            f"cannot write {hide_secrets(output)}: data sets are written to files; write it here "
-            "and copy it together with its sidecar, FILE.mdba.json"
-        )
     format_of(output)
     check_target(output, force=force, inputs=inputs)
-    replace = force or _is_abandoned(Path(output))
+    replace = force or _is_abandoned(output)
     for path in (*others, sidecar_path(output)):
         check_target(path, force=replace, inputs=inputs)
 
@@ -159,15 +160,15 @@ def publish(
     inputs
         Other files that must not be written to.
     """
-    if isinstance(source, (str, Path)) and not is_database(source):
+    if isinstance(source, (str, Path)) and (is_remote(source) or not is_database(source)):
         inputs = [*inputs, source]
     check_outputs(main.path, *(part.path for part in others), force=force, inputs=inputs)
-    beside = sidecar_path(main.path)
+    sidecar = sidecar_path(main.path)
     replace = force or _is_abandoned(main.path)
     reader = Reader(tuple(sorted(text_columns(config))), config.missing_values)
     with ExitStack() as files:
         # Files get their names when they are closed, the last opened first.
-        naming = files.enter_context(_Turn(main.path.parent))
+        naming = files.enter_context(_Turn(main.path))
         target = files.enter_context(whole_file(main.path, force=force, inputs=inputs))
         listed = []
         for part in others:
@@ -182,16 +183,16 @@ def publish(
         )
         expected = order if _is_copy(main, source) else None
         told = _write_main(main, target, about, reader, expected)
-        temporary = files.enter_context(whole_file(beside, force=replace, inputs=inputs))
+        temporary = files.enter_context(whole_file(sidecar, force=replace, inputs=inputs))
         temporary.write_text(told.to_json(), encoding="ascii")
         naming.take()
         check_target(main.path, force=force)  # somebody may have been faster
-    return Published(main.path, beside, told)
+    return Published(main.path, sidecar, told)
 
 
-def _is_abandoned(output: Path) -> bool:
+def _is_abandoned(output: str | Path) -> bool:
     """Return whether a killed run left its sidecar: it gets its name before the data set does."""
-    return sidecar_path(output).exists() and not output.exists()
+    return is_there(sidecar_path(output)) and not is_there(output)
 
 
 def _is_copy(main: Part, source: Source) -> bool:
@@ -231,13 +232,13 @@ def _write_main(
 class _Turn:
     """The turn to name files in a folder, so that two runs do not mix theirs.
 
-    The lock is on the folder itself and goes with the process. Where folders cannot be locked, two
-    runs for the same target may leave the data of one and the sidecar of the other, which `verify`
-    tells.
+    The lock is on the folder itself and goes with the process. Where folders cannot be locked, as
+    in object storage, two runs for the same target may leave the data of one and the sidecar of the
+    other, which `verify` tells.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, output: str | Path) -> None:
+        self._folder = None if is_remote(output) else Path(output).parent
         self._descriptor: int | None = None
 
     def __enter__(self) -> Self:
@@ -245,7 +246,7 @@ class _Turn:
 
     def take(self) -> None:
         """Wait for the turn."""
-        if sys.platform == "win32":
+        if sys.platform == "win32" or self._folder is None:
             return
         import fcntl
 

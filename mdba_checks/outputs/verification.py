@@ -17,8 +17,9 @@ from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
 from mdba_checks.outputs.copied_rows import METADATA_KEY, Format, format_of
 from mdba_checks.outputs.files import write_whole
+from mdba_checks.outputs.object_storage import copied_with, is_there
 from mdba_checks.outputs.record import ReadableFile, Record
-from mdba_checks.outputs.sidecar import Reader, sidecar_path
+from mdba_checks.outputs.sidecar import SUFFIX, Reader, sidecar_path
 from mdba_checks.tables import (
     Source,
     content_hash,
@@ -50,7 +51,7 @@ def verify(
     Parameters
     ----------
     path
-        A data set that left the gate.
+        A data set that left the gate; it may be in object storage (``s3://…``).
     labels
         The labels as they are now: when they are not those that were checked, the release is old.
     max_age
@@ -69,9 +70,16 @@ def verify(
     >>> verify(file).reason
     'there is no labels.csv.mdba.json beside it'
     """
-    path, form = Path(path), format_of(path)
-    if not path.is_file():
-        raise InputError(f"no such file: {str(path)!r}")
+    form = format_of(path)
+    with copied_with(path, SUFFIX) as here:
+        if not here.is_file():
+            raise InputError(f"no such file: {str(path)!r}")
+        return _verified(here, form, labels, max_age)
+
+
+def _verified(
+    path: Path, form: Format, labels: Source | None, max_age: timedelta | None
+) -> Verification:
     record = None
     try:
         record = _record_of(path, form)
@@ -109,13 +117,13 @@ def supersede(output: str | Path, record: Record) -> bool:
     bool
         Whether there was something to mark.
     """
-    path = Path(output)
-    if not path.is_file():
+    if not is_there(output):
         return False
-    try:
-        older = _record_of(path, format_of(path))
-    except (_DoubtError, InputError):
-        return False  # `verify` refuses it already
+    with copied_with(output, SUFFIX) as here:
+        try:
+            older = _record_of(here, format_of(here))
+        except (_DoubtError, InputError):
+            return False  # `verify` refuses it already
     if not _are_same_labels(older, record):
         return False
     now = {
@@ -125,7 +133,7 @@ def supersede(output: str | Path, record: Record) -> bool:
         "labels_hash": record.data and record.data.labels_hash,
     }
     write_whole(
-        sidecar_path(path), older.with_values(superseded=now).sealed().to_json(), force=True
+        sidecar_path(output), older.with_values(superseded=now).sealed().to_json(), force=True
     )
     return True
 

@@ -65,7 +65,8 @@ def label_bias_gate(
         The settings: a YAML file, what such a file holds, ``variable:NAME`` or ``block:NAME``; see
         `settings_of`.
     output
-        Where released labels go (.csv, .csv.gz or .parquet), with a sidecar beside them.
+        Where released labels go (.csv, .csv.gz or .parquet), with a sidecar beside them; also in
+        object storage.
     force
         Whether an older output may be replaced.
     engine

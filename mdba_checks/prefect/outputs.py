@@ -15,10 +15,12 @@ from prefect.cache_policies import NO_CACHE
 from mdba_checks.assessment import Assessment, assess
 from mdba_checks.outputs import (
     Record,
+    address,
     check_outputs,
     check_target,
     decide_release,
     findings_csv,
+    is_there,
     read_released,
     removed_path,
     sidecar_path,
@@ -33,6 +35,7 @@ from mdba_checks.prefect.support import JSON, log
 from mdba_checks.tables import (
     Origin,
     is_database,
+    is_remote,
     pseudonym,
     read_key,
     read_table,
@@ -71,7 +74,7 @@ def write_findings(record: JSON, path: str) -> str:
     'labeler,Ann,women,-0.2,biased'
     """
     write_whole(path, findings_csv(record), force=True)
-    return str(Path(path).resolve())
+    return address(path)
 
 
 @task(name="write outputs", cache_policy=NO_CACHE)
@@ -137,11 +140,11 @@ def write_outputs(
                 labels, found, output, force=force, inputs=_files((labels, gold))
             )
         ended["files"] = {
-            "released": str(Path(output).resolve()),
-            "sidecar": str(sidecar_path(output).resolve()),
+            "released": address(output),
+            "sidecar": address(sidecar_path(output)),
         }
         if found.parts is not None or takes_rows_out(found.decision.policy):
-            ended["files"]["removed"] = str(removed_path(output).resolve())
+            ended["files"]["removed"] = address(removed_path(output))
     if published is not None or output is None:
         for line in found.lines(published):
             log().info("%s", line)
@@ -185,7 +188,7 @@ def _whole(assessment: Assessment, kept: JSON, labels: str, gold: str) -> Assess
 
 def _is_written(output: str | Path, record: Record) -> bool:
     """Return whether the output is there and describes this very check."""
-    if not Path(output).is_file():
+    if not is_there(output):
         return False
     found = verify(output)
     same = ("verdict", "reasons", "data", "config", "gaps", "version")
@@ -193,4 +196,4 @@ def _is_written(output: str | Path, record: Record) -> bool:
 
 
 def _files(sources: tuple[str, ...]) -> list[str]:
-    return [source for source in sources if not is_database(source)]
+    return [source for source in sources if is_remote(source) or not is_database(source)]

@@ -33,7 +33,8 @@ HATECHECK = (  # tests/cli/test_import.py runs them, where the data are
     "mdba import all_annotations.csv",
     "mdba check labels.parquet --gold gold.parquet --group target_ident",
 )
-NOT_RUN = ("mdba demo", LABLE, *HATECHECK)
+STORAGE = ("mdba check s3://", "mdba verify s3://")  # tests/outputs/test_object_storage.py
+NOT_RUN = ("mdba demo", LABLE, *HATECHECK, *STORAGE)
 WORDS = {"[OPTIONS]", "LABELS", "COMMAND", "…"}
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from mdba_checks.errors import InputError
-from mdba_checks.outputs import check_outputs
 from mdba_checks.outputs.files import check_target, whole_file, write_whole
 
 
@@ -219,7 +218,7 @@ def test_many_writers_at_once_leave_one_whole_file(tmp_path):
 
 
 class TestElsewhere:
-    """Records and reports go to object storage in one upload; data sets go to files."""
+    """What is written to object storage is uploaded at once."""
 
     def test_a_file_in_object_storage_is_written_once_and_replaced_when_asked(self):
         fsspec = pytest.importorskip("fsspec")
@@ -235,7 +234,3 @@ class TestElsewhere:
         target = tmp_path / "my report.html"
         write_whole(target.as_uri(), "page")
         assert target.read_text() == "page"
-
-    def test_a_data_set_is_refused_there_before_anything_is_computed(self):
-        with pytest.raises(InputError, match="copy it together with its sidecar"):
-            check_outputs("s3://bucket/labels.parquet")

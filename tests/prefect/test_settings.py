@@ -9,6 +9,7 @@ import pytest
 import yaml
 from prefect.variables import Variable
 
+from mdba_checks import read_released
 from mdba_checks.errors import InputError
 from mdba_checks.prefect import LabelBiasSettings, gated_training, label_bias_gate, settings_of
 from tests.prefect.api import config
@@ -56,33 +57,20 @@ def test_what_is_not_there_or_cannot_be_is_one_line(tables):
     assert "there is no block 'nowhere'" in state.message
 
 
-def test_tables_and_settings_in_object_storage_are_read(tables, tmp_path, monkeypatch):
-    fsspec = pytest.importorskip("fsspec", reason="needs mdba-checks[cloud]")
-    pytest.importorskip("s3fs", reason="needs mdba-checks[cloud]")
-    moto = pytest.importorskip("moto.server", reason="needs mdba-checks[dev]")
-    for name, value in (("ACCESS_KEY_ID", "key"), ("SECRET_ACCESS_KEY", "very-secret")):
-        monkeypatch.setenv(f"AWS_{name}", value)
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    server = moto.ThreadedMotoServer(port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
-    storage = fsspec.filesystem("s3", skip_instance_cache=True)
-    storage.makedirs("tables", exist_ok=True)
+def test_tables_settings_and_the_data_set_that_leaves_are_in_object_storage(
+    tables, tmp_path, bucket
+):
     (tmp_path / "mdba.yaml").write_text(yaml.safe_dump(config(max_gap=0.9)))
     for each in (tables.labels, tables.gold, str(tmp_path / "mdba.yaml")):
-        storage.put(each, f"tables/{Path(each).name}")
-    out = tmp_path / "out.parquet"
-    try:
-        state = label_bias_gate(
-            "s3://tables/labels.parquet",
-            "s3://tables/gold.parquet",
-            "s3://tables/mdba.yaml",
-            out,
-            return_state=True,
-        )
-    finally:
-        fsspec.filesystem("s3").clear_instance_cache()
-        server.stop()
+        bucket.put(each, f"labels-2024/{Path(each).name}")
+    state = label_bias_gate(
+        "s3://labels-2024/labels.parquet",
+        "s3://labels-2024/gold.parquet",
+        "s3://labels-2024/mdba.yaml",
+        "s3://labels-2024/out.parquet",
+        return_state=True,
+    )
     assert state.name == "Passed", state.message
-    assert len(pd.read_parquet(out)) == len(pd.read_parquet(tables.labels))
+    released = read_released("s3://labels-2024/out.parquet")
+    assert len(released.table) == len(pd.read_parquet(tables.labels))
+    assert bucket.exists("labels-2024/out.parquet.mdba.json")

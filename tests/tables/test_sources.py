@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import fsspec
 import numpy as np
 import openpyxl
 import pandas as pd
 import pytest
-
-pytest.importorskip("s3fs", reason="needs mdba-checks[cloud]")
-pytest.importorskip("moto", reason="needs mdba-checks[dev]")
-
-from moto.server import ThreadedMotoServer
 
 from mdba_checks import CheckConfig, Policy, assess, gate
 from mdba_checks.errors import InputError
@@ -208,23 +202,6 @@ def test_a_sheet_that_is_no_table_is_refused_by_cell(rows, part, tmp_path):
 
 
 # --- Object storage ------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def bucket(monkeypatch):
-    """Return the name of a bucket on an S3 server of this machine."""
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "very-secret")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    server = ThreadedMotoServer(port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
-    storage = fsspec.filesystem("s3", skip_instance_cache=True)
-    storage.makedirs("labels-2024", exist_ok=True)
-    yield storage
-    fsspec.filesystem("s3").clear_instance_cache()
-    server.stop()
 
 
 def test_files_and_folders_in_s3_are_read_and_copies_go(bucket, tmp_path, monkeypatch):
