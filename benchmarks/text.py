@@ -138,7 +138,7 @@ def main() -> int:
     peak = measured.loc[measured["what"] == "load", "peak_mb"].max()
     print(f"times of scikit-learn alone: {times.round(2).to_dict()}, peak {peak:.0f} MB")
     if given.output:
-        head = f"# python -m benchmarks.text --output {given.output}\n# {machine()}\n"
+        head = f"# python -m benchmarks.text\n# {machine()}\n"
         given.output.write_text(head + measured.round(2).to_csv(index=False), encoding="utf-8")
     return int(times.iloc[-1] > MOST_TIMES or peak > MOST_MB)
 
