@@ -12,7 +12,7 @@ prediction is out of fold, by item, and averaged over the folds of the labels.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit
@@ -113,8 +113,13 @@ def fit_correctness(
     tree_types: tuple[str, ...],
     seed: int,
 ) -> Correctness:
-    """Fit g to the gold items, as described by the models of every fold of the labels."""
+    """Fit g to the gold items, as described by the models of every fold of the labels.
+
+    Weights tell the items of a group apart. Groups count by how many gold items they have, however
+    many items of the population these stand for.
+    """
     first = by_fold[0]
+    gold = replace(gold, weight=gold.weight / _group_mean(gold.weight, first.group))
     stratum = first.group.astype(np.int64) * 2 + gold.correct
     held_out = assign_folds(gold.item, stratum, mark=gold.mark, n_folds=N_GOLD_FOLDS, seed=seed)
     fits = _Fits(
@@ -162,7 +167,7 @@ class _Fits:
         self, columns: FloatArray, group: IntArray, ridge: float
     ) -> tuple[Logistic, FloatArray]:
         """Return a logistic regression per group, and what it says of gold without each part."""
-        weight, correct = self.gold.weight / self.gold.weight.mean(), self.gold.correct
+        weight, correct = self.gold.weight, self.gold.correct
         centre_of_columns, scale = columns.mean(axis=0), columns.std(axis=0)
         scale[scale == 0] = 1.0
         standard = (columns - centre_of_columns) / scale
@@ -195,8 +200,7 @@ class _Fits:
             min_child_weight=5.0,
             bins=64,  # as many as a few hundred gold items can tell apart
         )
-        columns = items.tree_columns()
-        weight = self.gold.weight / self.gold.weight.mean()
+        columns, weight = items.tree_columns(), self.gold.weight
         parts = [np.where(self.held_out == part, 0.0, weight) for part in range(N_GOLD_FOLDS)]
         *without, whole = learner.fit_each(
             columns,
@@ -206,6 +210,12 @@ class _Fits:
             [each if each.any() else weight for each in (*parts, weight)],
         )
         return whole, np.stack([expit(each.logit(columns)) for each in without])
+
+
+def _group_mean(values: FloatArray, group: IntArray) -> FloatArray:
+    """Return the mean over the items of its own group for every item."""
+    mean: FloatArray = np.bincount(group, values) / np.maximum(np.bincount(group), 1)
+    return mean[group]
 
 
 def _own_fold(by_fold: tuple[FloatArray, ...], fold: IntArray) -> FloatArray:
@@ -223,14 +233,13 @@ def _own_fold(by_fold: tuple[FloatArray, ...], fold: IntArray) -> FloatArray:
 def _shares(predicted: FloatArray, group: IntArray, gold: GoldAnswers, n_groups: int) -> FloatArray:
     """Return the weights (groups, models) under which gold is most likely, near those of all."""
     likelihood = np.where(gold.correct == 1, predicted, 1 - predicted).T
-    weight = gold.weight / gold.weight.mean()
     prior = np.ones(len(predicted))
     prior[0] = _CONSENSUS_COUNT
-    everybody = _most_likely_shares(likelihood, weight, prior)
+    everybody = _most_likely_shares(likelihood, gold.weight, prior)
     return np.stack(
         [
             _most_likely_shares(
-                likelihood[group == code], weight[group == code], _GROUP_COUNT * everybody
+                likelihood[group == code], gold.weight[group == code], _GROUP_COUNT * everybody
             )
             for code in range(n_groups)
         ]

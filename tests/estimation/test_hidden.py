@@ -8,7 +8,8 @@ import pytest
 from scipy.special import expit
 
 from mdba_checks.config import CheckConfig, Columns
-from mdba_checks.estimation import Estimation, Rates, estimate_rates, estimator
+from mdba_checks.estimation import Estimation, GoldEvidence, Rates, estimate_rates, estimator
+from mdba_checks.estimation.estimators import mdba_dr
 from mdba_checks.estimation.hidden import STEPS, measure_agreement
 from mdba_checks.tables import load
 
@@ -186,3 +187,22 @@ def test_where_every_label_is_about_gold_rates_are_counted():
 def truth_of(labels: pd.DataFrame, gold: pd.DataFrame) -> pd.Series:
     known = labels.merge(gold[["item", "gold"]], on="item")
     return known[known["gold"] == 1].groupby(["labeler", "group"])["label"].mean()
+
+
+def test_weights_cost_as_much_certainty_about_hidden_information_as_they_take():
+    """As the variance of weighted least squares says; equal weights cost nothing."""
+    rng = np.random.default_rng(8)
+    group, correct = np.repeat([0, 1], 500), rng.integers(2, size=1000)
+    g, unequal = rng.uniform(0.2, 0.8, 1000), rng.uniform(1, 20, 1000)
+    left = correct - g
+    for weight in (np.where(group == 1, 7.0, 1.0), unequal):
+        gold = GoldEvidence(
+            group=group, correct=correct, item=np.arange(1000), weight=weight, g=g, g_spread=g
+        )
+        counted = mdba_dr.counting_weights(gold)
+        for code in (0, 1):
+            w, e = weight[group == code], left[group == code]
+            sandwich = (w**2 * e**2).sum() / (w * e**2).sum() ** 2
+            assert 1 / (counted[group == code] * e**2).sum() == pytest.approx(sandwich)
+        if weight is not unequal:
+            assert counted == pytest.approx(1.0)

@@ -209,3 +209,10 @@ def test_equal_items_have_equal_g_among_the_labels_and_in_gold():
     # Folds of the labels differ a little; gold is predicted without itself.
     assert (of_label.max() - of_label.min()).max() < 0.02
     assert (of_label.mean() - of_gold.mean()).abs().max() < 0.02
+
+
+def test_in_which_units_the_weights_of_a_group_are_counted_does_not_matter():
+    gold = make_gold(9, n=200)
+    weight = np.random.default_rng(9).uniform(1, 3, 200)
+    one, other = (fit(gold, weight=weight * unit) for unit in (1.0, 1 + 9.0 * gold["group"]))
+    assert other.on_gold == pytest.approx(one.on_gold, abs=1e-6)

@@ -17,7 +17,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from mdba_checks.estimation.estimators.evidence import Averaged, Evidence, Parts, Rates
+from mdba_checks.estimation.estimators.evidence import (
+    Averaged,
+    Evidence,
+    GoldEvidence,
+    Parts,
+    Rates,
+)
 from mdba_checks.tables import FloatArray, IntArray
 
 _FEW_POSITIVES = 30.0
@@ -140,7 +146,7 @@ def _direct_sums(evidence: Evidence) -> dict[str, FloatArray]:
         names = ("n_direct", "direct_cross", "direct_square", "direct_rest")
         return dict.fromkeys(names, np.zeros(shape))
     row, item = evidence.direct.row, evidence.direct.gold
-    weight = evidence.gold.weight[item] / evidence.gold.weight.mean()
+    weight = counting_weights(evidence.gold)[item]
     decided = evidence.decision[row] - evidence.f[row]
     right = evidence.gold.correct[item] - evidence.gold.g[item]
     cell = evidence.place[row] * evidence.n_groups + evidence.group[row]
@@ -155,6 +161,21 @@ def _direct_sums(evidence: Evidence) -> dict[str, FloatArray]:
         "direct_square": total(right**2),
         "direct_rest": total(decided**2),
     }
+
+
+def counting_weights(gold: GoldEvidence) -> FloatArray:
+    """Return weights under which sums over items are worth what they seem to be.
+
+    A slope on ``Y - g`` that is fitted with weights w has the variance of its noise divided by
+    ``(sum w e²)² / sum w² e²``; with these weights that is ``sum w e²``, in every group.
+    """
+    square = (gold.correct - gold.g) ** 2
+    once = np.bincount(gold.group, gold.weight * square)
+    twice = np.bincount(gold.group, gold.weight**2 * square)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scale = np.where(twice > 0, once / twice, 0.0)
+    weight: FloatArray = gold.weight * scale[gold.group]
+    return weight
 
 
 def _right(evidence: Evidence) -> tuple[FloatArray, FloatArray]:

@@ -5,7 +5,7 @@ turns that into probabilities that are safe against a wrong worth, `draw` draws,
 `combined_weights` and `Look` make several rounds one gold table with intervals that hold.
 """
 
-from mdba_checks.findings.gold_choice.drawing import RANDOM_SHARE, Chances, chances, draw
+from mdba_checks.findings.gold_choice.drawing import Chances, chances, draw
 from mdba_checks.findings.gold_choice.families import find_families
 from mdba_checks.findings.gold_choice.rounds import (
     MOST_ROUNDS,
@@ -15,16 +15,16 @@ from mdba_checks.findings.gold_choice.rounds import (
     combined_weights,
 )
 from mdba_checks.findings.gold_choice.stopping import OpenGaps, Outlook, look_ahead, outlook_of
-from mdba_checks.findings.gold_choice.worth import Wanted, chance_of_right, worth_of
+from mdba_checks.findings.gold_choice.worth import Wanted, Worth, chance_of_right, worth_of
 
 __all__ = [
     "MOST_ROUNDS",
-    "RANDOM_SHARE",
     "Chances",
     "Look",
     "OpenGaps",
     "Outlook",
     "Wanted",
+    "Worth",
     "about_rounds",
     "at_look",
     "chance_of_right",

@@ -1,8 +1,12 @@
-"""Drawing with known probabilities: half by worth, half at random within groups.
+"""Drawing with known probabilities, by what items are worth, and safely where that is wrong.
 
-An item's chance to be drawn is the mean of two: one in proportion to its worth, over all groups,
-and one that is equal within a group and shares the draws equally between groups. The second half
-bounds the harm of a wrong worth: no weight is more than twice what it would be under random draws.
+Drawing in proportion to the believed worth makes gold's part of the variance smallest, if right
+answers are as open as models and labelers say. If they are not, items that seemed certain are drawn
+too rarely. So an item's chance is in proportion to the root of its believed worth squared plus
+`doubt` times its blind worth squared, and a tenth of the draws is at random within groups. `doubt`
+is the smallest with which gold's part of the variance, should right answers have nothing to do with
+what models and labelers say, is at most a tenth larger than under random draws within groups, as
+many from each.
 
 Families of items that are nearly equal are drawn as one, and then one member of each: a second copy
 would tell nothing. Draws are systematic, in a random order of families, so that the number of items
@@ -15,9 +19,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mdba_checks.findings.gold_choice.worth import Worth
 from mdba_checks.tables import BoolArray, FloatArray, IntArray
 
-RANDOM_SHARE = 0.5
+RANDOM_SHARE = 0.1  # of the draws: no weight is more than ten times that of random draws
+MOST_LOSS = 1.1  # of the variance under random draws
+_DOUBTS = np.concatenate([[0.0], np.logspace(-4, 4, 81), [np.inf]])
 
 
 @dataclass(frozen=True)
@@ -29,53 +36,62 @@ class Chances:
     probability
         (items,): their sum is the number of items to draw, or all families there are.
     by_worth
-        (items,): whether most of it comes from the item's worth.
+        (items,): whether it is larger than under random draws within groups.
+    doubt
+        How far the believed worth is not believed.
     """
 
     probability: FloatArray
     by_worth: BoolArray
+    doubt: float
 
 
-def chances(
-    worth: FloatArray,
-    group: IntArray,
-    family: IntArray,
-    n: int,
-    *,
-    random_share: float = RANDOM_SHARE,
-) -> Chances:
+def chances(worth: Worth, group: IntArray, family: IntArray, n: int) -> Chances:
     """Return the probabilities under which `n` items are drawn.
 
     Parameters
     ----------
     worth
-        (items,): zero or more; what counts is how much larger one is than another.
+        Zero or more; what counts is how much larger one is than another.
     group, family
         (items,): codes from zero. At most one member of a family is drawn.
     n
         How many items to draw; fewer where there are fewer families.
-    random_share
-        The share of draws that ignores worth.
 
     Examples
     --------
-    Four items, of which the last is worth as much as all others together:
+    Four items, of which the last is believed to be worth as much as all others together:
 
-    >>> one = np.zeros(4, dtype=int)
-    >>> chances(np.array([1.0, 1, 1, 3]), one, np.arange(4), 1).probability.round(3)
-    array([0.208, 0.208, 0.208, 0.375])
+    >>> one, worth = np.zeros(4, dtype=int), Worth(np.array([1.0, 1, 1, 3]), np.ones(4))
+    >>> chances(worth, one, np.arange(4), 1).probability.round(3)
+    array([0.2  , 0.2  , 0.2  , 0.399])
     """
     sizes = np.bincount(group)
     present = sizes > 0
     even = np.where(present, 1 / np.maximum(sizes, 1) / present.sum(), 0.0)[group]
-    total = worth.sum()
-    if not total > 0:
-        worth, total = even, 1.0
-    random_part = random_share * even
-    worth_part = (1 - random_share) * worth / total
-    wanted = random_part + worth_part
+    most = MOST_LOSS * (worth.blind**2 / even).sum()
+    low, high = 0, len(_DOUBTS) - 1
+    # The more doubt, the smaller the variance should models be worthless.
+    while low < high:
+        middle = (low + high) // 2
+        if (worth.blind**2 / _mixed(worth, even, _DOUBTS[middle])).sum() <= most:
+            high = middle
+        else:
+            low = middle + 1
+    mixed = _mixed(worth, even, _DOUBTS[high])
     n = min(n, int(family.max(initial=-1)) + 1)
-    return Chances(_at_most_one(wanted, family, n), worth_part > random_part)
+    return Chances(_at_most_one(mixed, family, n), mixed > even, float(_DOUBTS[high]))
+
+
+def _mixed(worth: Worth, even: FloatArray, doubt: float) -> FloatArray:
+    """Return chances that add up to one."""
+    root = worth.blind
+    if np.isfinite(doubt):
+        root = np.sqrt(worth.believed**2 + doubt * worth.blind**2)
+    total = root.sum()
+    by_worth = root / total if total > 0 else even
+    mixed: FloatArray = RANDOM_SHARE * even + (1 - RANDOM_SHARE) * by_worth
+    return mixed
 
 
 def _at_most_one(wanted: FloatArray, family: IntArray, n: int) -> FloatArray:

@@ -3,7 +3,10 @@
 The gold items' part of the variance of a gap is a mean of ``(f - rate)² (Y - g)²`` over the items
 of each group, where f is the chance that the labeler says yes, g the chance that yes is right, and
 ``(Y - g)²`` is ``g (1 - g)`` on average. Its root, added up over comparisons, is an item's worth:
-drawing in proportion to it makes the sum of the variances smallest.
+drawing in proportion to it makes the sum of the variances smallest. The rate is not known when
+items are drawn, only estimated afterwards from the positives among them, so ``(f - rate)²`` is
+taken with the variance of such an estimate added: items that labelers accept as often as any other
+still tell how many positives there are.
 
 Before there is gold, and while there is little, labelers stand in for g (`chance_of_right`).
 """
@@ -38,33 +41,59 @@ class Wanted:
     sides: FloatArray
 
 
-def worth_of(wanted: Wanted, g: FloatArray, group: IntArray) -> FloatArray:
-    """Return what every item is worth, (items,).
+@dataclass(frozen=True)
+class Worth:
+    """What items are worth; arrays are (items,).
+
+    Attributes
+    ----------
+    believed
+        If right answers are as open as models and labelers say.
+    blind
+        If they have nothing to do with that: all items of a group are equally open.
+    """
+
+    believed: FloatArray
+    blind: FloatArray
+
+    def take(self, items: IntArray) -> Worth:
+        """Return the worth of some items."""
+        return Worth(self.believed[items], self.blind[items])
+
+
+def worth_of(wanted: Wanted, g: FloatArray, group: IntArray, n_judged: int) -> Worth:
+    """Return what every item is worth.
 
     `f` and `g` are about the decisions and right answers that the metric counts: for the false
-    positive rate, g is the chance that *no* is right.
+    positive rate, g is the chance that *no* is right. `n_judged` is how many items will be judged
+    in all, shared equally between groups: it says how well rates will be known.
 
     Examples
     --------
-    An item whose right answer is open is worth more than one where it is known, unless the labeler
-    says yes to it as often as to all items:
+    An item whose right answer is open is worth more than one where it is known, and more where the
+    labeler says yes to it less or more often than to others:
 
     >>> f = np.array([[0.9, 0.9, 0.5, 0.1]])
     >>> g = np.array([0.5, 0.98, 0.5, 0.5])
-    >>> worth = worth_of(Wanted(f, np.ones((1, 1))), g, np.zeros(4, dtype=int))
-    >>> (worth / worth.max()).round(2).tolist()
-    [0.43, 0.12, 0.28, 1.0]
+    >>> worth = worth_of(Wanted(f, np.ones((1, 1))), g, np.zeros(4, dtype=int), n_judged=20)
+    >>> (worth.believed / worth.believed.max()).round(2).tolist()
+    [0.48, 0.13, 0.36, 1.0]
     """
     n_groups = wanted.sides.shape[1]
     g = np.clip(g, _LEAST_CHANCE, 1 - _LEAST_CHANCE)
+    sizes = np.maximum(np.bincount(group, minlength=n_groups), 1)
     positives = np.bincount(group, g, minlength=n_groups)
-    found = np.stack([np.bincount(group, g * each, minlength=n_groups) for each in wanted.f])
-    rate = found / np.maximum(positives, 1e-12)
+    prevalence = positives / sizes
     moved = np.zeros(len(g))
-    for f, own_rate, sides in zip(wanted.f, rate, wanted.sides, strict=True):
-        moved += (sides[group] * (f - own_rate[group])) ** 2
-    worth: FloatArray = np.sqrt(moved * g * (1 - g)) / positives[group]
-    return worth
+    for f, sides in zip(wanted.f, wanted.sides, strict=True):
+        rate = np.bincount(group, g * f, minlength=n_groups) / np.maximum(positives, 1e-12)
+        variance = rate * (1 - rate) / (1 + n_judged / n_groups * prevalence)
+        moved += sides[group] ** 2 * ((f - rate[group]) ** 2 + variance[group])
+    scale = np.sqrt(moved) / positives[group]
+    return Worth(
+        believed=scale * np.sqrt(g * (1 - g)),
+        blind=scale * np.sqrt(prevalence * (1 - prevalence))[group],
+    )
 
 
 def chance_of_right(f: FloatArray, g: FloatArray | None, n_gold: int) -> FloatArray:

@@ -19,6 +19,7 @@ from mdba_checks.findings import (
     INCONCLUSIVE,
     MOST_ROUNDS,
     Wanted,
+    Worth,
     chance_of_right,
     chances,
     contrasts,
@@ -134,10 +135,10 @@ def choose_gold(
         jobs=jobs,
         seed=config.seed,
     )
-    worth = _worth(candidates, aim, described, config)
+    worth = _worth(candidates, aim, described, config, n)
     family, free = _free_families(candidates)
     group = candidates.items.group
-    found = chances(worth[free], group[free], family, n)
+    found = chances(worth.take(free), group[free], family, n)
     drawn = draw(found.probability, group[free], family, seed * 64 + turn)
     rows = free[drawn]
     chance = found.probability[drawn] * candidates.first_chance[rows]
@@ -223,10 +224,11 @@ def _contrasts(candidates: Candidates) -> list[FloatArray]:
 
 
 def _worth(
-    candidates: Candidates, aim: _Aim, described: ItemModels, config: CheckConfig
-) -> FloatArray:
+    candidates: Candidates, aim: _Aim, described: ItemModels, config: CheckConfig, n: int
+) -> Worth:
     metric = METRICS[config.metric]
-    g = chance_of_right(described.f, described.g, len(candidates.data.gold))
+    n_gold = len(candidates.data.gold)
+    g = chance_of_right(described.f, described.g, n_gold)
     sides = _contrasts(candidates)
     f = [
         each for each, open_ones in zip(described.f, aim.contrasts, strict=True) for _ in open_ones
@@ -237,7 +239,8 @@ def _worth(
         used += sides
     said = np.stack(f)
     wanted = Wanted(1 - said if metric.turns_decisions else said, np.stack(used))
-    return worth_of(wanted, 1 - g if metric.turns_gold else g, candidates.items.group)
+    right = 1 - g if metric.turns_gold else g
+    return worth_of(wanted, right, candidates.items.group, n_judged=n_gold + n)
 
 
 def _free_families(candidates: Candidates) -> tuple[IntArray, IntArray]:

@@ -10,6 +10,7 @@ import pytest
 from mdba_checks.findings.gold_choice import (
     Look,
     Wanted,
+    Worth,
     chances,
     combined_weights,
     draw,
@@ -18,10 +19,15 @@ from mdba_checks.findings.gold_choice import (
 )
 
 
-def items(n: int = 400, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def items(n: int = 400, seed: int = 0) -> tuple[Worth, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     group = (rng.random(n) < 0.3).astype(int)
-    return rng.exponential(size=n) ** 2, group, np.arange(n)
+    return worth_alike(rng.exponential(size=n) ** 2), group, np.arange(n)
+
+
+def worth_alike(believed: np.ndarray) -> Worth:
+    """Return worth of items that would all tell as much if models say nothing."""
+    return Worth(believed, np.ones(len(believed)))
 
 
 def test_every_item_is_drawn_as_often_as_its_chance_says():
@@ -53,12 +59,28 @@ def test_the_same_seed_draws_the_same_items_and_another_seed_others():
     assert set(first) != set(other)
 
 
-def test_no_weight_is_more_than_twice_that_of_random_draws():
-    worth, group, family = items()
-    probability = chances(worth, group, family, 40).probability
+def test_no_weight_is_more_than_ten_times_that_of_random_draws():
+    _, group, family = items()
+    believed = np.random.default_rng(1).exponential(size=400) ** 6
+    # A worth that is right whatever models say needs no safety.
+    found = chances(Worth(believed, believed), group, family, 2)
+    assert found.doubt == 0
     for code in (0, 1):
-        random = 20 / (group == code).sum()  # forty draws, shared equally by two groups
-        assert (1 / probability[group == code] <= 2 / random * (1 + 1e-9)).all()
+        random = 1 / (group == code).sum()  # two draws, shared equally by two groups
+        assert (1 / found.probability[group == code] <= 10 / random * (1 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("power", [1, 2, 6])
+def test_where_models_are_worthless_a_tenth_is_lost_at_most(power):
+    """By the formula of a weighted mean, with every item of a group equally open."""
+    rng = np.random.default_rng(power)
+    group = (rng.random(2000) < 0.3).astype(int)
+    worth = worth_alike(rng.exponential(size=2000) ** power)
+    found = chances(worth, group, np.arange(2000), 10)
+    random = 5 / np.bincount(group)[group]
+    loss = (1 / found.probability).sum() / (1 / random).sum()
+    assert loss <= 1.1 + 1e-9
+    assert found.doubt > 0
 
 
 def test_asking_for_more_items_than_there_are_draws_them_all():
@@ -69,9 +91,9 @@ def test_asking_for_more_items_than_there_are_draws_them_all():
 
 def test_items_without_any_worth_are_drawn_at_random_within_groups():
     _, group, family = items()
-    found = chances(np.zeros(400), group, family, 40)
+    found = chances(Worth(np.zeros(400), np.zeros(400)), group, family, 40)
     assert np.bincount(group, found.probability) == pytest.approx([20, 20])
-    assert np.ptp(found.probability[group == 0]) == 0
+    assert np.ptp(found.probability[group == 0]) == pytest.approx(0, abs=1e-12)
 
 
 def test_only_one_of_several_near_duplicates_is_drawn():
@@ -81,7 +103,7 @@ def test_only_one_of_several_near_duplicates_is_drawn():
     group = np.repeat(np.arange(50) % 2, 4)
     family = find_families(features, group, None)
     assert len(np.unique(family)) == 50
-    probability = chances(np.ones(200), group, family, 30).probability
+    probability = chances(worth_alike(np.ones(200)), group, family, 30).probability
     for seed in range(20):
         drawn = draw(probability, group, family, seed)
         assert len(drawn) == len(set(drawn // 4)) == 30
@@ -109,7 +131,7 @@ def test_worth_halves_the_variance_where_few_items_are_open():
     score = 20 * rng.standard_normal(20_000)
     g, f = 1 / (1 + np.exp(-score)), 1 / (1 + np.exp(-score + 2))
     group = np.zeros(len(g), dtype=int)
-    worth = worth_of(Wanted(f[None], np.ones((1, 1))), g, group)
+    worth = worth_of(Wanted(f[None], np.ones((1, 1))), g, group, n_judged=10_000)
     rate = (f * g).sum() / g.sum()
     open_part = (f - rate) ** 2 * g * (1 - g)
 
@@ -134,8 +156,9 @@ def test_sums_over_rounds_are_right_whatever_the_next_round_makes_of_the_last():
         for number in (1, 2, 3):
             free = np.setdiff1d(np.arange(n), judged)
             near = truth[judged] @ np.exp(-abs(free - judged[:, None]) / 10) + 0.1
-            probability = chances(near, one_group[free], np.arange(len(free)), 10).probability
-            drawn = draw(probability, one_group[free], np.arange(len(free)), 10 * seed + number)
+            alone = np.arange(len(free))
+            probability = chances(worth_alike(near), one_group[free], alone, 10).probability
+            drawn = draw(probability, one_group[free], alone, 10 * seed + number)
             judged, turn = np.append(judged, free[drawn]), np.append(turn, [number] * 10)
             inverse = np.append(inverse, 1 / probability[drawn])
         weight = combined_weights(inverse, turn, one_group[judged])
