@@ -38,6 +38,7 @@ from mdba_checks.tables import (
     IntArray,
     Opened,
     Origin,
+    PartsRead,
     Question,
     Source,
     TextModel,
@@ -158,6 +159,7 @@ class _Answer:
     messages: tuple[str, ...]
     row_order: IntArray
     rounds: tuple[int, int] | None
+    parts: PartsRead | None
     pseudonyms: Mapping[str, str] | None
     found: Mapping[EstimatorName, tuple[pd.DataFrame, Estimated]]
 
@@ -212,6 +214,7 @@ def _answer(
         messages=data.messages,
         row_order=data.labels_order,
         rounds=data.rounds,
+        parts=data.parts,
         pseudonyms=pseudonyms,
         found=found,
     )
@@ -237,6 +240,7 @@ def _assessment(
             at_look(config, first.rounds),
         ),
         rounds=first.rounds,
+        parts=first.parts,
     )
 
 

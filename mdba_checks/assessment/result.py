@@ -33,6 +33,7 @@ from mdba_checks.tables import (
     FloatArray,
     IntArray,
     Origin,
+    PartsRead,
 )
 
 if TYPE_CHECKING:
@@ -65,6 +66,9 @@ class Assessment:
         Where the tables were, and what else is needed to check them again.
     rounds
         In how many rounds gold was judged, and how many were planned; None without rounds.
+    parts
+        The parts that the labels stay in, where they are on a cluster; then `row_order` is empty,
+        and rows are known by their part and their place in it.
     """
 
     config: CheckConfig
@@ -76,6 +80,7 @@ class Assessment:
     _table: pd.DataFrame
     origin: Origin = field(default_factory=Origin)
     rounds: tuple[int, int] | None = None
+    parts: PartsRead | None = None
 
     @property
     def confidence(self) -> float:

@@ -5,7 +5,7 @@ it; `verify` compares the two, and `rerun` makes the check again from its record
 decided by `decide_release`, whoever asks.
 """
 
-from mdba_checks.outputs.annotate import ADDED_COLUMNS, annotate, refuse_annotated, rows_of_biased
+from mdba_checks.outputs.annotate import annotate, refuse_annotated, rows_of_biased
 from mdba_checks.outputs.cached_assessment import (
     from_cache,
     row_arrays,
@@ -40,6 +40,7 @@ from mdba_checks.outputs.release_rule import (
 )
 from mdba_checks.outputs.released import Released, read_released
 from mdba_checks.outputs.rerun import Rerun, rerun
+from mdba_checks.outputs.row_findings import ADDED_COLUMNS
 from mdba_checks.outputs.side_by_side import SideBySide, side_by_side
 from mdba_checks.outputs.sidecar import Published, check_outputs, sidecar_path
 from mdba_checks.outputs.verification import Verification, supersede, verify

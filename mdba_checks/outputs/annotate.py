@@ -9,10 +9,9 @@ often as well. It can be trained on, as a soft target or as a weight.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import reduce
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -21,28 +20,21 @@ import pyarrow as pa
 from mdba_checks.assessment import Assessment
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
-from mdba_checks.findings import BIASED, INCONCLUSIVE, SEVERITY, Estimated
+from mdba_checks.findings import BIASED
 from mdba_checks.outputs.copied_rows import arrow_rows
+from mdba_checks.outputs.row_findings import ADDED_COLUMNS, findings_by_row, places_of
 from mdba_checks.tables import (
     BoolArray,
-    FloatArray,
     IntArray,
     Source,
-    as_names,
-    combined_names,
+    Table,
     content,
     is_database,
+    open_table,
     read_source,
-    read_table,
     source_name,
     text_columns,
 )
-
-_NUMBERS = ("gap", "ci_low", "ci_high")
-ADDED_COLUMNS = ("mdba_gap", "mdba_ci_low", "mdba_ci_high", "mdba_finding", "mdba_p_positive")
-
-# A rate of 0 or 1 comes from few items; as a likelihood it would silence all other evidence.
-_LEAST, _MOST = 0.01, 0.99
 
 
 def annotate(labels: Source, assessment: Assessment) -> pd.DataFrame:
@@ -104,7 +96,7 @@ class AssessedRows:
 
     source: Source
     order: IntArray
-    table: pa.Table
+    table: Table
     place: IntArray
     config: CheckConfig
 
@@ -117,86 +109,6 @@ class AssessedRows:
         for name in findings:
             frame[name] = findings[name].to_numpy()[self.place]
         return frame
-
-
-def findings_by_row(table: pa.Table, assessment: Assessment) -> pd.DataFrame:
-    """Return the five columns alone, one row per row of a table from `read_assessed`.
-
-    Where a check asks several questions, each row has what the worst answer about it says: the most
-    severe finding, and of several such the largest gap. `mdba_p_positive` is then that of the same
-    attribute and, where every class is looked at, the probability that the row's own label is
-    right.
-    """
-    gaps, dropped = assessment.gaps, assessment.estimated[0].decision < 0
-    by_attribute: dict[str, FloatArray] = {}
-    found: list[_Found] = []
-    for number, each in enumerate(assessment.estimated):
-        question, cells = each.question, locate(table, assessment, each)
-        own = gaps[gaps["attribute"] == question.attribute]
-        if question.label_class is not None:
-            own = own[own["class"] == question.label_class]
-        found.append(_found(own, cells, dropped, number))
-        p_positive = _p_positive(each, cells)
-        if question.label_class is not None:
-            before = by_attribute.get(question.attribute, np.full(len(p_positive), np.nan))
-            p_positive = np.where(each.decision == 1, p_positive, before)
-        by_attribute[question.attribute] = p_positive
-    worst = reduce(_Found.worse_of, found)  # a check asks at least one question
-    findings = np.array(list(SEVERITY), dtype=object)
-    attributes = [each.question.attribute for each in assessment.estimated]
-    known = list(by_attribute)
-    place = np.array([known.index(each) for each in attributes])[worst.question]
-    stacked = np.stack(list(by_attribute.values()))
-    return pd.DataFrame(
-        {
-            **{f"mdba_{name}": worst.numbers[name] for name in _NUMBERS},
-            "mdba_finding": findings[worst.severity],
-            "mdba_p_positive": stacked[place, np.arange(len(place))],
-        },
-        columns=list(ADDED_COLUMNS),
-    )
-
-
-@dataclass(frozen=True)
-class _Found:
-    """What was found about every row: numbers, how severe it is, and by which question."""
-
-    numbers: Mapping[str, FloatArray]
-    severity: IntArray  # place in `SEVERITY`, the most severe first
-    question: IntArray
-
-    def worse_of(self, other: _Found) -> _Found:
-        """Return, row by row, the one that is worse; of two equal ones, this."""
-        sizes = (np.abs(each.numbers["gap"]) for each in (self, other))
-        mine, theirs = (np.nan_to_num(size, nan=-1) for size in sizes)
-        worse = (other.severity < self.severity) | (
-            (other.severity == self.severity) & (theirs > mine)
-        )
-        numbers = {
-            name: np.where(worse, other.numbers[name], own) for name, own in self.numbers.items()
-        }
-        return _Found(
-            numbers,
-            np.where(worse, other.severity, self.severity),
-            np.where(worse, other.question, self.question),
-        )
-
-
-def _found(gaps: pd.DataFrame, cells: Cells, dropped: BoolArray, question: int) -> _Found:
-    """Return what the gaps of one question say about every row."""
-    place = cells.number(gaps["labeler"], gaps["group"])
-    numbers: dict[str, FloatArray] = {}
-    for name in _NUMBERS:
-        by_cell = np.full(cells.count, np.nan)
-        by_cell[place] = gaps[name]
-        numbers[name] = np.where(dropped, np.nan, cells.spread(by_cell, np.nan))
-    ranks = gaps["finding"].map(SEVERITY)
-    worst = ranks.groupby(gaps["labeler"]).min().reindex(list(cells.labelers)).to_numpy()
-    severity = np.repeat(worst, len(cells.groups))
-    severity[place] = ranks
-    unknown = SEVERITY[INCONCLUSIVE]
-    rows = np.where(dropped, unknown, cells.spread(severity, unknown)).astype(np.int64)
-    return _Found(numbers, rows, np.full(len(rows), question))
 
 
 def rows_of_biased(
@@ -231,43 +143,8 @@ def rows_of_biased(
     known = dict.fromkeys(biased, 0)
     if about == "labeler" and assessment.pseudonyms is not None:
         known = {name: 0 for name, alias in assessment.pseudonyms.items() if alias in biased}
-    inside: BoolArray = _places(assessed.table.column(column), known) >= 0
+    inside: BoolArray = places_of(assessed.table.column(column), known) >= 0
     return inside[assessed.place]
-
-
-@dataclass(frozen=True)
-class Cells:
-    """Which labeler and which group every row of the labels belongs to.
-
-    Attributes
-    ----------
-    labelers, groups
-        Names; pseudonyms if the assessment knows labelers by them.
-    labeler, group
-        Per row, the place of its name among the names; -1 where the row has none.
-    """
-
-    labelers: tuple[str, ...]
-    groups: tuple[str, ...]
-    labeler: IntArray
-    group: IntArray
-
-    @property
-    def count(self) -> int:
-        """How many pairs of a labeler and a group there are."""
-        return len(self.labelers) * len(self.groups)
-
-    def number(self, labelers: Iterable[str], groups: Iterable[str]) -> IntArray:
-        """Return the numbers of pairs by their names."""
-        known = {name: place for place, name in enumerate(self.labelers)}
-        of_group = {name: place for place, name in enumerate(self.groups)}
-        pairs = zip(labelers, groups, strict=True)
-        return np.array([known[a] * len(self.groups) + of_group[b] for a, b in pairs], dtype=int)
-
-    def spread(self, values: Any, absent: Any) -> Any:
-        """Return the value of every row's pair; `absent` for rows that belong to none."""
-        inside = (self.labeler >= 0) & (self.group >= 0)
-        return np.where(inside, values[self.labeler * len(self.groups) + self.group], absent)
 
 
 def read_once(labels: Source) -> Source:
@@ -288,7 +165,7 @@ def read_assessed(labels: Source, assessment: Assessment, name: str = "") -> Ass
         What they are called in messages; by default the name of the source.
     """
     config = assessment.config
-    table = read_table(
+    table = open_table(
         labels, text_columns=text_columns(config), missing_values=config.missing_values
     )
     held = content(table)
@@ -304,27 +181,6 @@ def read_assessed(labels: Source, assessment: Assessment, name: str = "") -> Ass
     return AssessedRows(source=labels, order=held.order, table=table, place=place, config=config)
 
 
-def locate(table: pa.Table, assessment: Assessment, asked: Estimated | None = None) -> Cells:
-    """Find the labeler and the group of every row of a table from `read_assessed`.
-
-    `asked` says by which question rows are grouped; by default the first.
-    """
-    asked = assessment.estimated[0] if asked is None else asked
-    labelers, groups = asked.measures.labelers, asked.measures.groups
-    known = {name: place for place, name in enumerate(labelers)}
-    if assessment.pseudonyms is not None:
-        known = {name: known[alias] for name, alias in assessment.pseudonyms.items()}
-    columns = [table.column(name) for name in asked.question.columns]
-    if len(columns) > 1:
-        columns = [pa.chunked_array([combined_names([as_names(each) for each in columns])])]
-    return Cells(
-        labelers=labelers,
-        groups=groups,
-        labeler=_places(table.column(assessment.config.columns.labeler), known),
-        group=_places(columns[0], {name: place for place, name in enumerate(groups)}),
-    )
-
-
 def refuse_annotated(names: Iterable[str], labels: Source) -> None:
     """Refuse a table that has one of our columns: nothing in the input is ever replaced."""
     taken = [name for name in names if name in ADDED_COLUMNS]
@@ -333,31 +189,3 @@ def refuse_annotated(names: Iterable[str], labels: Source) -> None:
             f"{source_name(labels)} already has a column {taken[0]!r}: give the labels as they "
             "were before a check annotated them, or rename the column"
         )
-
-
-def _places(column: pa.ChunkedArray, known: Mapping[str, int]) -> IntArray:
-    encoded = column.combine_chunks()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.chunk(0)
-    # Appending -1 lets a missing code (-1) find it as the last entry.
-    place = np.array([*(known.get(name, -1) for name in encoded.dictionary.to_pylist()), -1])
-    places: IntArray = place[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
-    return places
-
-
-def _p_positive(asked: Estimated, cells: Cells) -> FloatArray:
-    """Return the probability that yes is right, by Bayes' rule: g before, the decision as news."""
-    said_yes = asked.decision == 1
-    rates = asked.rates
-    if rates is None or asked.p_right is None:
-        return np.full(len(said_yes), np.nan)
-    place = cells.number(rates["labeler"], rates["group"])
-    likelihood = []
-    for name in ("tpr", "fpr"):
-        rate = np.full(cells.count, np.nan)
-        rate[place] = rates[name].clip(_LEAST, _MOST)
-        yes = cells.spread(rate, np.nan)
-        likelihood.append(np.where(said_yes, yes, 1 - yes))
-    right, wrong = asked.p_right * likelihood[0], (1 - asked.p_right) * likelihood[1]
-    p: FloatArray = right / (right + wrong)
-    return p

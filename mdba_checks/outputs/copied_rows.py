@@ -1,23 +1,21 @@
 """Rows copied verbatim: what leaves the gate holds every value of the input as it was.
 
-Reading and writing again turns `007` into 7, `1.0` into 1 and "NA" into nothing.
-Rows of a CSV file are therefore not parsed here: a row is the bytes between two line ends, and
-columns are added behind them. Rows of Parquet keep their types and the metadata of their schema.
+Rows of CSV files are copied as bytes (`csv_rows`). Rows of Parquet keep their types and the
+metadata of their schema. Both are read and written in pieces, so that the size of a file does not
+matter.
 """
 
 from __future__ import annotations
 
-import csv
 import gzip
-import io
 import os
 import re
-import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,17 +24,19 @@ import pyarrow.parquet as pq
 
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
+from mdba_checks.outputs.csv_rows import CsvRows
 from mdba_checks.tables import (
     BoolArray,
-    IntArray,
     Kind,
     Source,
+    Table,
     first_line,
     is_database,
     kind_of,
-    local_copy,
+    open_parquet,
     read_csv,
     read_source,
+    read_table,
     source_name,
     text_columns,
     without_file_scheme,
@@ -47,10 +47,9 @@ Format: TypeAlias = Literal["csv", "csv.gz", "parquet"]
 METADATA_KEY = b"mdba"
 
 _FORMATS: tuple[Format, ...] = ("csv.gz", "csv", "parquet")
-_GZIP, _BOM = b"\x1f\x8b", b"\xef\xbb\xbf"
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
-_ROWS_AT_ONCE = 50_000
-_HEAD_BYTES = 1 << 20
+_ROWS_AT_ONCE = 65_536
+# A row group of what is written: large enough to be packed well, small enough for any machine.
+_GROUP_BYTES, _GROUP_ROWS = 64 << 20, 1 << 20
 _PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 # Numbers whose text says more than the number: leading zeros, integers that no double can hold.
 _MORE_THAN_A_NUMBER = r"^[+-]?(0[0-9]|[0-9]{16,}$)"
@@ -72,113 +71,59 @@ def format_of(path: str | Path) -> Format:
     raise InputError(f"cannot tell the format of {path}: what is written ends in {known}")
 
 
+def _opened(path: Path, form: Format) -> Any:
+    # Without the time of writing in it: the same rows give the same file.
+    return gzip.GzipFile(path, "wb", mtime=0) if form == "csv.gz" else path.open("wb")
+
+
 @dataclass(frozen=True)
-class CsvRows:
-    """The rows of a CSV file, as bytes.
+class _FileAsOpened:
+    """A file that is read more than once, and should not change meanwhile."""
 
-    Attributes
-    ----------
-    content
-        The whole file, unpacked.
-    delimiter
-        What stands between values.
-    records
-        (rows + 1, 3): where the header and the rows begin, where their values end, and where the
-        line after them begins.
-    """
-
-    content: bytes
-    delimiter: bytes
-    records: IntArray
+    path: Path
+    stamp: tuple[int, ...]
 
     @classmethod
-    def read(cls, path: Path) -> CsvRows:
-        """Find the rows of a file, by the rules of the reader that the check uses."""
+    def of(cls, path: Path) -> _FileAsOpened:
         try:
-            content = path.read_bytes()
-            if content.startswith(_GZIP):
-                content = gzip.decompress(content)
-        except (OSError, EOFError) as error:
+            return cls(path, _stamp(path))
+        except OSError as error:
             raise InputError(f"cannot read {path}: {first_line(error)}") from None
-        if content.startswith(_UTF16):  # its line ends and delimiters are not single bytes
-            content = content.decode("utf-16").encode()
-        start = len(_BOM) if content.startswith(_BOM) else 0
-        delimiter = _delimiter(content, start)
-        line = _line(delimiter)
-        ends = [
-            place
-            for each in line.finditer(content, start)
-            if each[1]  # a line without any character is not a row
-            for place in (each.start(), each.end(1), each.end())
-        ]
-        records = np.array(ends, dtype=np.int64).reshape(-1, 3)
-        last = content[records[-1, 0] : records[-1, 1]] if len(records) else b""
-        closed = line.match(last + b"\n")
-        if closed and closed.end(1) > len(last):
-            raise InputError(
-                f'cannot read {path}: a quoted value is never closed; add the missing "'
-            )
-        return cls(content, delimiter, records)
 
-    def __len__(self) -> int:
-        return len(self.records) - 1
+    def unchanged(self) -> bool:
+        try:
+            return _stamp(self.path) == self.stamp
+        except OSError:
+            return False
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    found = path.stat()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+@dataclass(frozen=True)
+class BytesRows:
+    """The rows of a CSV file, on their way into another one."""
+
+    rows: CsvRows
+    file: _FileAsOpened
+
+    def unchanged(self) -> bool:
+        """Return whether the file is as it was when it was opened."""
+        return self.file.unchanged()
 
     def write(
         self,
         path: Path,
         form: Format,
         *,
-        extra: pd.DataFrame | None = None,
+        extra: pd.DataFrame,
         keep: BoolArray | None = None,
-    ) -> None:
-        """Write the header and the rows to keep, each with its extra values behind it."""
-        kept = np.arange(len(self)) if keep is None else np.flatnonzero(keep)
-        names = b"" if extra is None else self._behind([[str(name)] for name in extra])[0]
+    ) -> int:
+        """Write the rows to keep with their extra columns; return how many rows there are."""
         with _opened(path, form) as file:
-            file.write(self._lines(self.records[:1], [names], begin=0))
-            for first in range(0, len(kept), _ROWS_AT_ONCE):
-                part = kept[first : first + _ROWS_AT_ONCE]
-                values = [b""] * len(part)
-                if extra is not None:
-                    values = self._behind([_texts(extra[name].iloc[part]) for name in extra])
-                file.write(self._lines(self.records[part + 1], values))
-
-    def _lines(self, records: IntArray, values: list[bytes], begin: int | None = None) -> bytes:
-        return b"".join(
-            self.content[start if begin is None else begin : end] + value + self.content[end:after]
-            for (start, end, after), value in zip(records.tolist(), values, strict=True)
-        )
-
-    def _behind(self, columns: list[list[str]]) -> list[bytes]:
-        mark = self.delimiter.decode()
-        return [(mark + mark.join(row)).encode() for row in zip(*columns, strict=True)]
-
-
-def _delimiter(content: bytes, start: int) -> bytes:
-    """Return the first delimiter that gives the header two names."""
-    for delimiter in (b",", b";", b"\t"):
-        header = next((each for each in _line(delimiter).finditer(content, start) if each[1]), None)
-        if header and header[2]:
-            return delimiter
-    return b","
-
-
-def _line(delimiter: bytes) -> re.Pattern[bytes]:
-    """Return what a row looks like; a quote opens a value only where the value begins."""
-    mark = re.escape(delimiter)
-    plain = rb"[^" + mark + rb"\r\n]*+"
-    value = rb'(?:"(?:[^"]|"")*+(?:"' + plain + rb"|\Z)|" + plain + rb")"
-    return re.compile(rb"(?!\Z)(" + value + rb"(" + mark + value + rb")*+" + rb")(?:\r\n|\r|\n|\Z)")
-
-
-def _texts(column: pd.Series[Any]) -> list[str]:
-    """Return one of our columns as text; what does not exist is empty."""
-    return ["" if gap else str(v) for v, gap in zip(column.tolist(), column.isna(), strict=True)]
-
-
-def _opened(path: Path, form: Format) -> Any:
-    # Without the time of writing in it: the same rows give the same file.
-    return gzip.GzipFile(path, "wb", mtime=0) if form == "csv.gz" else path.open("wb")
+            return self.rows.write(file, extra=extra, keep=keep)
 
 
 @dataclass(frozen=True)
@@ -188,9 +133,23 @@ class ArrowRows:
     name: str
     table: pa.Table
 
-    def __len__(self) -> int:
-        rows: int = self.table.num_rows
-        return rows
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns."""
+        return self.table.schema
+
+    def unchanged(self) -> bool:
+        """Return whether the rows are as they were: what is in memory stays."""
+        return True
+
+    def batches(self) -> Iterator[pa.Table]:
+        """Yield the rows, a few at a time."""
+        for begin in range(0, self.table.num_rows, _ROWS_AT_ONCE):
+            yield self.table.slice(begin, _ROWS_AT_ONCE)
+
+    def as_read(self, **how: Any) -> Table:
+        """Return the rows as `read_table` would return them from a file."""
+        return read_table(without_index(self.table), **how)
 
     def write(
         self,
@@ -200,60 +159,163 @@ class ArrowRows:
         extra: pd.DataFrame | None = None,
         keep: BoolArray | None = None,
         metadata: bytes | None = None,
-    ) -> None:
-        """Write the rows to keep with their extra columns; Parquet carries the metadata."""
-        table = self.joined(extra=extra, keep=keep)
-        if form == "parquet":
-            known = dict(table.schema.metadata or {})
-            known.pop(METADATA_KEY, None)  # of an earlier check
-            if metadata is not None:
-                known[METADATA_KEY] = metadata
-            pq.write_table(table.replace_schema_metadata(known), path)
-            return
-        with _opened(path, form) as file:
-            pyarrow.csv.write_csv(self._for_csv(table), file)
+    ) -> int:
+        """Write the rows to keep with their extra columns; Parquet carries the metadata.
 
-    def joined(
-        self, *, extra: pd.DataFrame | None = None, keep: BoolArray | None = None
-    ) -> pa.Table:
-        """Return the rows to keep with their extra columns."""
-        table = self.table
-        if extra is not None:
-            for name in extra:
-                table = table.append_column(name, pa.array(extra[name], from_pandas=True))
-        return table if keep is None else table.filter(pa.array(keep))
-
-    def _for_csv(self, table: pa.Table) -> pa.Table:
-        table = without_index(table)
-        columns = [self._plain(name, table.column(name)) for name in table.column_names]
-        return pa.table(columns, names=table.column_names)
-
-    def _plain(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        if kind_of(column.type) is Kind.OTHER:
-            raise InputError(
-                f"column {name!r} of {self.name} holds {column.type}, which CSV cannot: choose an "
-                "output that ends in .parquet"
-            )
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        if pa.types.is_string_view(column.type):
-            column = column.cast(pa.large_string())
-        if pa.types.is_floating(column.type):  # NaN is missing, not a text
-            column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
-        return column
+        Returns how many rows there are; those that `extra` does not know are not written.
+        """
+        return _write(self, path, form, _Added(extra, keep), metadata)
 
 
-Rows: TypeAlias = CsvRows | ArrowRows
+@dataclass(frozen=True)
+class ParquetRows:
+    """The rows of a Parquet file, which is read in pieces."""
+
+    file: _FileAsOpened
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.file.path
+
+    @property
+    def name(self) -> str:
+        """Where they came from, for messages."""
+        return str(self.path)
+
+    def unchanged(self) -> bool:
+        """Return whether the file is as it was when it was opened."""
+        return self.file.unchanged()
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns."""
+        return pq.read_schema(self.path)
+
+    def batches(self) -> Iterator[pa.Table]:
+        """Yield the rows, a few at a time."""
+        with pq.ParquetFile(self.path, pre_buffer=False) as file:
+            for batch in file.iter_batches(_ROWS_AT_ONCE):
+                yield pa.Table.from_batches([batch])
+
+    def as_read(self, **how: Any) -> Table:
+        """Return the rows as the check reads them."""
+        return open_parquet(self.path, **how)
+
+    def write(
+        self,
+        path: Path,
+        form: Format,
+        *,
+        extra: pd.DataFrame | None = None,
+        keep: BoolArray | None = None,
+        metadata: bytes | None = None,
+    ) -> int:
+        """As `ArrowRows.write`."""
+        return _write(self, path, form, _Added(extra, keep), metadata)
+
+
+@dataclass(frozen=True)
+class _Added:
+    """What is put behind rows, and which of them are kept."""
+
+    extra: pd.DataFrame | None
+    keep: BoolArray | None
+
+    @cached_property
+    def fields(self) -> list[pa.Field]:
+        if self.extra is None:
+            return []
+        return list(pa.Schema.from_pandas(self.extra, preserve_index=False))
+
+    def to(self, rows: pa.Table, begin: int) -> pa.Table:
+        """Return the rows from a place on that are kept, with their extra columns."""
+        end = begin + rows.num_rows
+        if self.extra is not None:
+            rows = rows.slice(0, max(len(self.extra) - begin, 0))
+            for own in self.fields:
+                values = pa.array(self.extra[own.name].iloc[begin:end], own.type, from_pandas=True)
+                rows = rows.append_column(own, values)
+        return rows if self.keep is None else rows.filter(pa.array(self.keep[begin:end]))
+
+
+def _write(
+    rows: ArrowRows | ParquetRows, path: Path, form: Format, added: _Added, metadata: bytes | None
+) -> int:
+    schema = rows.schema
+    for own in added.fields:
+        schema = schema.append(own)
+    count = 0
+
+    def joined() -> Iterator[pa.Table]:
+        nonlocal count
+        for some in rows.batches():
+            yield added.to(some, count)
+            count += some.num_rows
+
+    if form == "parquet":
+        known = dict(schema.metadata or {})
+        known.pop(METADATA_KEY, None)  # of an earlier check
+        if metadata is not None:
+            known[METADATA_KEY] = metadata
+        with pq.ParquetWriter(path, schema.with_metadata(known)) as writer:
+            for group in _groups(joined()):
+                writer.write_table(group)
+        return count
+    plain = _for_csv(rows.name, schema.empty_table())
+    with _opened(path, form) as file, pyarrow.csv.CSVWriter(file, plain.schema) as to:
+        for some in joined():
+            to.write_table(_for_csv(rows.name, some))
+    return count
+
+
+def _groups(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Put small tables together into row groups."""
+    held: list[pa.Table] = []
+    size = rows = 0
+    for table in tables:
+        held.append(table)
+        size, rows = size + table.nbytes, rows + table.num_rows
+        if size >= _GROUP_BYTES or rows >= _GROUP_ROWS:
+            yield pa.concat_tables(held)
+            held, size, rows = [], 0, 0
+    if rows:
+        yield pa.concat_tables(held)
+
+
+def _for_csv(name: str, table: pa.Table) -> pa.Table:
+    table = without_index(table)
+    columns = [_plain(name, own, table.column(own)) for own in table.column_names]
+    return pa.table(columns, names=table.column_names)
+
+
+def _plain(source: str, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if kind_of(column.type) is Kind.OTHER:
+        raise InputError(
+            f"column {name!r} of {source} holds {column.type}, which CSV cannot: choose an output "
+            "that ends in .parquet"
+        )
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_string_view(column.type):
+        column = column.cast(pa.large_string())
+    if pa.types.is_floating(column.type):  # NaN is missing, not a text
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    return column
+
+
+Rows: TypeAlias = BytesRows | ArrowRows | ParquetRows
 
 
 def open_rows(source: Source, form: Format, config: CheckConfig) -> Rows:
     """Return the rows of a source, ready to be written in a format."""
-    with local_copy(source) as here:
-        path = _file(here)
-        if form == "parquet" or (path and _is_parquet(path)):
-            return arrow_rows(here, config)
-        if path:
-            return CsvRows.read(path)
+    path = _file(source)
+    if path and not _is_parquet(path) and form != "parquet":
+        return BytesRows(CsvRows.open(path), _FileAsOpened.of(path))
+    if path and _is_parquet(path):
+        return ParquetRows(_FileAsOpened.of(path))
+    if form == "parquet":
+        return arrow_rows(source, config)
     return ArrowRows(source_name(source), read_source(source, (), config.missing_values))
 
 
@@ -290,21 +352,9 @@ def column_names(source: Source) -> list[str]:
         if _is_parquet(path):
             names: list[str] = pq.read_schema(path).names
             return names
-        with path.open("rb") as file:
-            packed = file.read(2) == _GZIP
-        with gzip.open(path) if packed else path.open("rb") as file:
-            head = file.read(_HEAD_BYTES).removeprefix(_BOM)
-            if head.startswith(_UTF16):
-                head = head.decode("utf-16", "ignore").encode()
-    except (OSError, EOFError, zlib.error, pa.ArrowException) as error:
+    except (OSError, pa.ArrowException) as error:
         raise InputError(f"cannot read {path}: {first_line(error)}") from None
-    delimiter = _delimiter(head, 0)
-    header = next((each[1] for each in _line(delimiter).finditer(head) if each[1]), b"")
-    text = io.StringIO(header.decode(errors="replace"), newline="")
-    try:
-        return next(csv.reader(text, delimiter=delimiter.decode()), [])
-    except csv.Error as error:
-        raise InputError(f"cannot read the header of {path}: {error}") from None
+    return CsvRows.open(path).header()
 
 
 def same_format(source: Source, form: Format) -> bool:

@@ -109,7 +109,7 @@ def whole_file(
         finally:
             temporary.unlink(missing_ok=True)
             held.close()
-        _flush_folder(target.parent)
+        flush_folder(target.parent)
     except FileExistsError:
         raise InputError(
             f"cannot write {path}: somebody else just wrote it; choose another name or use --force"
@@ -238,7 +238,7 @@ def _lock(file: BinaryIO) -> bool:
     return True
 
 
-def _flush_folder(folder: Path) -> None:
+def flush_folder(folder: Path) -> None:
     """Make a new name last; not every system can do it, and the file is whole without it."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)

@@ -21,10 +21,20 @@ from mdba_checks.assessment import Assessment, assess
 from mdba_checks.config import Policy
 from mdba_checks.errors import InputError
 from mdba_checks.estimation import Progress
-from mdba_checks.outputs.annotate import findings_by_row, locate, read_assessed
+from mdba_checks.outputs.annotate import read_assessed
 from mdba_checks.outputs.copied_rows import format_of
 from mdba_checks.outputs.object_storage import beside
-from mdba_checks.tables import BoolArray, Source, TextModel
+from mdba_checks.outputs.parts_release import CheckedRound
+from mdba_checks.outputs.row_findings import findings_by_row, locate
+from mdba_checks.tables import (
+    BoolArray,
+    KeptRows,
+    Partitions,
+    Source,
+    Table,
+    TakenOut,
+    TextModel,
+)
 from mdba_checks.verdict import Decision, Removal, gate
 
 NOTHING_LEFT = "nothing is left"
@@ -130,6 +140,83 @@ def quarantine(
     )
 
 
+@dataclass(frozen=True)
+class QuarantinedParts:
+    """As `Quarantine`, of labels that stay in parts: workers take rows out where they are.
+
+    Attributes
+    ----------
+    rounds
+        What every check found about the rows that were left by then, and which rows it took out.
+    n_removed, labelers, assessment, decision
+        As in `Quarantine`.
+    """
+
+    rounds: tuple[CheckedRound, ...]
+    n_removed: int
+    labelers: tuple[str, ...]
+    assessment: Assessment | None
+    decision: Decision
+
+
+def quarantine_parts(
+    parts: Partitions,
+    gold: Source,
+    assessment: Assessment,
+    *,
+    learner: Any = None,
+    text_model: TextModel | None = None,
+    progress: Progress | None = None,
+) -> QuarantinedParts:
+    """As `quarantine`, for labels that stay in parts."""
+    gone: list[Removal] = []
+    rounds: list[CheckedRound] = []
+    rest: Assessment | None = assessment
+    decision = gate(assessment)
+    while rest is not None and decision.verdict == "quarantine":
+        gone += decision.removes
+        out = _taken_out(decision.removes, rest)
+        rounds.append(CheckedRound.of(rest, out))
+        parts = KeptRows(parts, out)
+        rest, problem = _assess_rest(
+            parts,
+            gold,
+            assessment,
+            learner=learner,
+            text_model=text_model,
+            progress=progress,
+        )
+        if rest is None:
+            decision = Decision("inconclusive", (problem,), assessment.config.policy)
+        else:
+            decision = gate(rest, without=gone)
+    left = sum(parts.select([]).map(_count, None)) if rest is None else sum(_rows(rest))
+    return QuarantinedParts(
+        rounds=(*rounds, *([] if rest is None else [CheckedRound.of(rest)])),
+        n_removed=sum(_rows(assessment)) - left,
+        labelers=tuple(dict.fromkeys(each.labeler for each in gone)),
+        assessment=rest,
+        decision=decision,
+    )
+
+
+def _rows(assessment: Assessment) -> tuple[int, ...]:
+    return () if assessment.parts is None else assessment.parts.rows
+
+
+def _count(_: object, __: object, rows: pa.Table) -> int:
+    return int(rows.num_rows)
+
+
+def _taken_out(removes: Sequence[Removal], assessment: Assessment) -> TakenOut:
+    columns, question = assessment.config.columns, assessment.estimated[0].question
+    pairs: frozenset[tuple[str, str]] = frozenset()
+    labelers = frozenset(each.labeler for each in removes)
+    if assessment.config.policy.quarantine != "labeler":
+        pairs, labelers = frozenset((each.labeler, each.group) for each in removes), frozenset()
+    return TakenOut(columns.labeler, question.columns[0], labelers, pairs)
+
+
 @overload
 def removed_path(output: Path) -> Path: ...
 @overload
@@ -147,7 +234,7 @@ def removed_path(output: str | Path) -> str | Path:
 
 
 def _assess_rest(
-    table: pa.Table,
+    table: Table | Partitions,
     gold: Source,
     assessment: Assessment,
     *,
@@ -156,7 +243,7 @@ def _assess_rest(
     progress: Progress | None,
 ) -> tuple[Assessment | None, str]:
     """Return the assessment of the rows that stay, or None and why there is none."""
-    if not table.num_rows:
+    if not getattr(table, "num_rows", 1):  # parts are counted by those who read them
         return None, NOTHING_LEFT
     try:
         rest = assess(
@@ -174,7 +261,7 @@ def _assess_rest(
     return rest, ""
 
 
-def _rows_of(removes: Sequence[Removal], assessment: Assessment, table: pa.Table) -> BoolArray:
+def _rows_of(removes: Sequence[Removal], assessment: Assessment, table: Table) -> BoolArray:
     """Return which rows of an assessed table belong to labelers, or to them and a group."""
     if assessment.config.policy.quarantine == "labeler":
         cells = locate(table, assessment)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from mdba_checks.assessment import Assessment
     from mdba_checks.verdict import Decision
 
-_Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+_Hash = Annotated[str, Field(pattern=r"^(rows-)?[0-9a-f]{32}$")]
 _Count = Annotated[int, Field(ge=0)]
 _Number = Annotated[float, Field(allow_inf_nan=False)]
 _Share = Annotated[float, Field(ge=0, le=1)]

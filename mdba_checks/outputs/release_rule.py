@@ -17,23 +17,34 @@ import pandas as pd
 
 from mdba_checks.assessment import Assessment, assess
 from mdba_checks.config import CheckConfig
-from mdba_checks.errors import CheckError, InputError, listed
+from mdba_checks.errors import CheckError, InputError, hide_secrets, listed
 from mdba_checks.estimation import ESTIMATORS, Progress
-from mdba_checks.outputs.annotate import (
-    annotate,
-    findings_by_row,
-    read_assessed,
-    read_once,
-    refuse_annotated,
-)
+from mdba_checks.outputs.annotate import annotate, read_assessed, read_once, refuse_annotated
 from mdba_checks.outputs.copied_rows import format_of, open_rows
 from mdba_checks.outputs.lineage import openlineage_facets
 from mdba_checks.outputs.object_storage import beside
-from mdba_checks.outputs.quarantine import Quarantine, quarantine, removed_path, takes_rows_out
+from mdba_checks.outputs.parts_release import CheckedRound, write_parts
+from mdba_checks.outputs.quarantine import (
+    Quarantine,
+    QuarantinedParts,
+    quarantine,
+    quarantine_parts,
+    removed_path,
+    takes_rows_out,
+)
 from mdba_checks.outputs.record import Record, to_record
 from mdba_checks.outputs.released import Released
+from mdba_checks.outputs.row_findings import findings_by_row
 from mdba_checks.outputs.sidecar import Part, Published, publish
-from mdba_checks.tables import Source, TextModel, is_remote, source_name, without_file_scheme
+from mdba_checks.tables import (
+    Partitions,
+    Source,
+    TextModel,
+    is_remote,
+    parts_of,
+    source_name,
+    without_file_scheme,
+)
 from mdba_checks.verdict import Decision, Verdict, gate
 
 NO_MODELS = (
@@ -73,7 +84,7 @@ class Release:
 
     decision: Decision
     assessment: Assessment
-    parts: Quarantine | None = None
+    parts: Quarantine | QuarantinedParts | None = None
     approval: Mapping[str, str] | None = None
 
     @property
@@ -119,7 +130,12 @@ class Release:
 
     def table(self, labels: Source) -> pd.DataFrame:
         """Return the rows that may be used, with what is known about each."""
-        if self.parts is None:
+        if self.assessment.parts is not None:
+            raise InputError(
+                "labels that stay on a cluster are not brought here: write them with an output "
+                "(mdba check --output, write_release)"
+            )
+        if not isinstance(self.parts, Quarantine):
             return annotate(labels, self.judged)
         assessed = read_assessed(read_once(labels), self.judged, source_name(labels))
         refuse_annotated(assessed.table.column_names, labels)
@@ -171,14 +187,13 @@ def decide_release(
         policy = policy.model_copy(update={"mode": "quarantine", "on_inconclusive": "pass"})
     if decision.verdict != "quarantine":
         return Release(decision, assessment, approval=approval)
-    parts = quarantine(
-        labels,
-        gold,
-        assessment.with_policy(policy),
-        learner=learner,
-        text_model=text_model,
-        progress=progress,
-    )
+    how: dict[str, Any] = {"learner": learner, "text_model": text_model, "progress": progress}
+    judged = assessment.with_policy(policy)
+    parts: Quarantine | QuarantinedParts
+    if assessment.parts is None:
+        parts = quarantine(labels, gold, judged, **how)
+    else:
+        parts = quarantine_parts(in_parts(labels, judged.config), gold, judged, **how)
     rest = parts.decision
     if rest.stops:
         said = f"without the rows taken out: {rest.verdict}. {' '.join(rest.reasons)}"
@@ -186,6 +201,16 @@ def decide_release(
             decision, verdict=rest.verdict, reasons=(*decision.reasons, said), removes=()
         )
     return Release(decision, assessment, parts, approval)
+
+
+def in_parts(labels: Source, config: CheckConfig) -> Partitions:
+    """Return the parts of labels that were assessed in parts."""
+    parts = parts_of(labels, config)
+    if parts is None:
+        raise InputError(
+            f"{source_name(labels)} was assessed where it is, and cannot be opened so any more"
+        )
+    return parts
 
 
 def _by_a_person(decision: Decision, approval: Mapping[str, str]) -> Decision:
@@ -239,27 +264,30 @@ def write_release(
         raise Blocked(found.decision)
     judged, parts = found.judged, found.parts
     output = output if is_remote(output) else Path(without_file_scheme(output))
-    source = read_once(labels)
-    rows = open_rows(source, format_of(output), judged.config)
-    # Nobody has changed them before they were opened.
-    assessed = read_assessed(source, judged, source_name(labels))
-    refuse_annotated(assessed.table.column_names, labels)
-    if len(rows) != len(assessed.place):
-        raise InputError(
-            f"cannot write {output}: {len(rows)} rows were found, {len(assessed.place)} assessed; "
-            "choose an output in the other format"
-        )
-    findings = findings_by_row(assessed.table, judged) if parts is None else parts.findings
-    findings = findings.iloc[assessed.place]
-    removed = np.zeros(len(rows), dtype=bool) if parts is None else parts.removed[assessed.place]
-    others = []
-    if parts is not None or takes_rows_out(judged.config.policy):
-        others.append(Part(removed_path(output), rows, extra=findings, keep=removed))
     record = found.record()
     messages = () if judged.rates is not None else (NO_MODELS.format(judged.estimator),)
     record = record.with_values(
         openlineage=openlineage_facets(record), messages=[*record.messages, *messages]
     )
+    if judged.parts is not None:
+        published = _write_parts(labels, found, output, record, force=force, inputs=inputs)
+        return replace(published, messages=messages)
+    if isinstance(parts, QuarantinedParts):
+        msg = "labels that were read are not in parts"
+        raise TypeError(msg)
+    source = read_once(labels)
+    # Opened before they are compared with what was assessed: a later change is noticed.
+    rows = open_rows(source, format_of(output), judged.config)
+    assessed = read_assessed(source, judged, source_name(labels))
+    refuse_annotated(assessed.table.column_names, labels)
+    findings = findings_by_row(assessed.table, judged) if parts is None else parts.findings
+    findings = findings.iloc[assessed.place]
+    removed = (
+        np.zeros(len(findings), dtype=bool) if parts is None else parts.removed[assessed.place]
+    )
+    others = []
+    if parts is not None or takes_rows_out(judged.config.policy):
+        others.append(Part(removed_path(output), rows, extra=findings, keep=removed))
     published = publish(
         Part(output, rows, extra=findings, keep=~removed if removed.any() else None),
         *others,
@@ -271,6 +299,43 @@ def write_release(
         inputs=inputs,
     )
     return replace(published, messages=messages)
+
+
+def _write_parts(
+    labels: Source,
+    found: Release,
+    output: str | Path,
+    record: Record,
+    *,
+    force: bool,
+    inputs: Sequence[str | Path],
+) -> Published:
+    """Let workers write the rows of labels that stay in parts."""
+    if is_remote(output):
+        raise InputError(
+            f"cannot write {hide_secrets(output)}: workers write to a folder of a file system that "
+            "they share; write it there and copy it together with its sidecar"
+        )
+    output = Path(output)
+    judged, taken_out = found.judged, found.parts
+    parts = in_parts(labels, judged.config)
+    refuse_annotated(parts.schema.names, labels)
+    rounds: tuple[CheckedRound, ...] = (CheckedRound.of(judged),)
+    if isinstance(taken_out, QuarantinedParts):
+        rounds = taken_out.rounds
+    removed = None
+    if taken_out is not None or takes_rows_out(judged.config.policy):
+        removed = removed_path(output)
+    own = [labels] if isinstance(labels, (str, Path)) else []
+    return write_parts(
+        parts,
+        rounds,
+        (output, removed),
+        record=record,
+        config=judged.config,
+        force=force,
+        inputs=[*inputs, *own],
+    )
 
 
 def release(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -17,7 +18,7 @@ from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
 from mdba_checks.outputs.record import Record
 from mdba_checks.outputs.verification import verify
-from mdba_checks.tables import Source, content_hash, read_table
+from mdba_checks.tables import RowsTotal, Source, content_hash, read_source, read_table
 from mdba_checks.verdict import Decision
 
 _USABLE = ("pass", "annotate", "quarantine")
@@ -89,10 +90,17 @@ def read_released(
     record, about = found.record, found.record.file
     if record.verdict not in _USABLE or about is None or record.config is None:
         raise InputError(f"{path} was not released: its verdict is {record.verdict!r}")
-    table = read_table(
-        str(path), text_columns=about.text_columns, missing_values=about.missing_values
-    )
-    if content_hash(table) != about.content_hash:
+    how: dict[str, Any] = {
+        "text_columns": about.text_columns,
+        "missing_values": about.missing_values,
+    }
+    if Path(path).is_dir():
+        raw = read_source(path, (), ())
+        table, held = read_table(raw, **how), RowsTotal.of(raw).hash(raw.column_names)
+    else:
+        table = read_table(str(path), **how)
+        held = content_hash(table)
+    if held != about.content_hash:
         raise InputError(f"{path} changed while it was being read: run again")
     policy = CheckConfig.from_mapping(record.config, origin=f"the sidecar of {path}").policy
     decision = Decision(record.verdict, tuple(record.reasons), policy)

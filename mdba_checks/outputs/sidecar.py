@@ -19,33 +19,33 @@ from typing import Self, overload
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from mdba_checks import __version__
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
 from mdba_checks.outputs.copied_rows import (
-    ArrowRows,
+    BytesRows,
     Format,
     Rows,
     format_of,
     same_format,
-    without_index,
 )
 from mdba_checks.outputs.files import check_target, whole_file
+from mdba_checks.outputs.folders import check_folder
 from mdba_checks.outputs.object_storage import beside, is_there
 from mdba_checks.outputs.record import ReadableFile, Record, WrittenFile
 from mdba_checks.tables import (
     BoolArray,
     IntArray,
     Source,
+    Table,
     content,
     content_hash,
     first_line,
     is_database,
     is_remote,
-    read_csv,
-    read_table,
+    open_csv,
+    open_parquet,
     text_columns,
 )
 
@@ -58,24 +58,45 @@ class Part:
 
     path: str | Path
     rows: Rows
-    extra: pd.DataFrame | None = None
+    extra: pd.DataFrame
     keep: BoolArray | None = None
 
     def __len__(self) -> int:
-        return len(self.rows) if self.keep is None else int(self.keep.sum())
+        return len(self.extra) if self.keep is None else int(self.keep.sum())
 
     def write(self, path: Path, metadata: bytes | None = None) -> None:
         """Write the rows to a path, in the format that the part's own name stands for."""
         form = format_of(self.path)
-        if isinstance(self.rows, ArrowRows):
-            self.rows.write(path, form, extra=self.extra, keep=self.keep, metadata=metadata)
+        if isinstance(self.rows, BytesRows):
+            found = self.rows.write(path, form, extra=self.extra, keep=self.keep)
         else:
-            self.rows.write(path, form, extra=self.extra, keep=self.keep)
+            found = self.rows.write(path, form, extra=self.extra, keep=self.keep, metadata=metadata)
+        if found != len(self.extra):
+            raise InputError(
+                f"cannot write {self.path}: {found} rows were found, {len(self.extra)} assessed; "
+                "choose an output in the other format"
+            )
+        if not self.rows.unchanged():
+            raise InputError(
+                f"cannot write {self.path}: the labels were changed while they were copied; check "
+                "them again"
+            )
 
-    def described(self, held: pa.Table) -> WrittenFile:
-        """Return what the sidecar says about the part, once it was written and read again."""
-        name = Path(self.path).name
-        return WrittenFile(name=name, rows=held.num_rows, content_hash=content_hash(held))
+    def content_hash(self, reader: Reader) -> str:
+        """Return the hash of what will be written, before it is."""
+        if isinstance(self.rows, BytesRows):
+            msg = "the types of a CSV file are found out by reading it"
+            raise TypeError(msg)
+        table = self.rows.as_read(**asdict(reader))
+        if table.num_rows != len(self.extra):  # `write` says so
+            return ""
+        for name in map(str, self.extra):
+            table = table.append_column(name, pa.array(self.extra[name], from_pandas=True))
+        return content_hash(table if self.keep is None else table.filter(pa.array(self.keep)))
+
+    def described(self, digest: str) -> WrittenFile:
+        """Return what the sidecar says about the part."""
+        return WrittenFile(name=Path(self.path).name, rows=len(self), content_hash=digest)
 
 
 @dataclass(frozen=True)
@@ -121,10 +142,16 @@ def check_outputs(
 ) -> None:
     """Refuse files that `publish` would refuse; for asking before a long computation."""
     format_of(output)
-    check_target(output, force=force, inputs=inputs)
-    replace = force or _is_abandoned(output)
-    for path in (*others, sidecar_path(output)):
-        check_target(path, force=replace, inputs=inputs)
+    _check_data_set(output, force=force, inputs=inputs)
+    replace = force or is_abandoned(output)
+    for path in others:
+        _check_data_set(path, force=replace, inputs=inputs)
+    check_target(sidecar_path(output), force=replace, inputs=inputs)
+
+
+def _check_data_set(path: str | Path, *, force: bool, inputs: Sequence[str | Path]) -> None:
+    check = check_target if is_remote(path) else check_folder
+    check(path, force=force, inputs=inputs)
 
 
 def publish(
@@ -164,20 +191,20 @@ def publish(
         inputs = [*inputs, source]
     check_outputs(main.path, *(part.path for part in others), force=force, inputs=inputs)
     sidecar = sidecar_path(main.path)
-    replace = force or _is_abandoned(main.path)
+    replace = force or is_abandoned(main.path)
     reader = Reader(tuple(sorted(text_columns(config))), config.missing_values)
     with ExitStack() as files:
         # Files get their names when they are closed, the last opened first.
-        naming = files.enter_context(_Turn(main.path))
+        naming = files.enter_context(Turn(main.path))
         target = files.enter_context(whole_file(main.path, force=force, inputs=inputs))
         listed = []
         for part in others:
             temporary = files.enter_context(whole_file(part.path, force=replace, inputs=inputs))
             part.write(temporary)
-            listed.append(part.described(reader.read(temporary, format_of(part.path))).model_dump())
+            held = reader.read(temporary, format_of(part.path))
+            listed.append(part.described(content_hash(held)).model_dump())
         about = record.with_values(
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
-            created_by=f"mdba-checks {__version__}",
+            **created_now(),
             other_files=listed,
             approval=record.values().get("approval"),
         )
@@ -190,7 +217,15 @@ def publish(
     return Published(main.path, sidecar, told)
 
 
-def _is_abandoned(output: str | Path) -> bool:
+def created_now() -> dict[str, str]:
+    """Return when and by what a sidecar is made."""
+    return {
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "created_by": f"mdba-checks {__version__}",
+    }
+
+
+def is_abandoned(output: str | Path) -> bool:
     """Return whether a killed run left its sidecar: it gets its name before the data set does."""
     return is_there(sidecar_path(output)) and not is_there(output)
 
@@ -200,25 +235,30 @@ def _is_copy(main: Part, source: Source) -> bool:
     return main.keep is None and same_format(source, format_of(main.path))
 
 
+def _with_file(about: Record, said: WrittenFile, reader: Reader) -> Record:
+    return about.with_values(file={**said.model_dump(), **asdict(reader)}).sealed()
+
+
 def _write_main(
     main: Part, target: Path, about: Record, reader: Reader, order: IntArray | None
 ) -> Record:
     """Write the data set, compare it with what it should be, and return its record."""
     form = format_of(main.path)
-    if isinstance(main.rows, ArrowRows) and form == "parquet":
-        # It carries its record, and so the hash of its content has to be known before.
-        said = main.described(reader.normalised(main.rows.joined(extra=main.extra, keep=main.keep)))
-        told = about.with_values(file={**said.model_dump(), **asdict(reader)}).sealed()
-        main.write(target, metadata=told.to_json().encode())
-        held = reader.read(target, form)
-    else:
-        main.write(target)
-        held = reader.read(target, form)
-        said = main.described(held)
-        told = about.with_values(file={**said.model_dump(), **asdict(reader)}).sealed()
-    right = held.num_rows == len(main) and content_hash(held) == said.content_hash
+    # Parquet carries its record, and so the hash of its content has to be known before.
+    inside = form == "parquet"
+    digest = main.content_hash(reader) if inside else ""
+    told = about
+    if digest:
+        told = _with_file(about, main.described(digest), reader)
+    main.write(target, metadata=told.to_json().encode() if inside else None)
+    held = reader.read(target, form)
+    found = content_hash(held)
+    if not inside:
+        digest = found
+        told = _with_file(about, main.described(digest), reader)
+    right = held.num_rows == len(main) and found == digest
     if right and order is not None:
-        copied = content(held.drop_columns([] if main.extra is None else list(main.extra.columns)))
+        copied = content(held.drop_columns(list(main.extra.columns)))
         assessed = about.data.labels_hash if about.data else None
         right = copied.hash == assessed and np.array_equal(copied.order, order)
     if not right:
@@ -229,7 +269,7 @@ def _write_main(
     return told
 
 
-class _Turn:
+class Turn:
     """The turn to name files in a folder, so that two runs do not mix theirs.
 
     The lock is on the folder itself and goes with the process. Where folders cannot be locked, as
@@ -271,16 +311,10 @@ class Reader:
         """Return how a file is read, by its sidecar."""
         return cls(tuple(file.text_columns), tuple(file.missing_values))
 
-    def read(self, path: Path, form: Format) -> pa.Table:
+    def read(self, path: Path, form: Format) -> Table:
         """Return what a file holds."""
         # By the format and not by the name: temporary files have names of their own.
         try:
-            if form == "parquet":
-                return self.normalised(pq.ParquetFile(path).read())
-            return self.normalised(read_csv(path, **asdict(self)))
+            return (open_parquet if form == "parquet" else open_csv)(path, **asdict(self))
         except (OSError, pa.ArrowException) as error:
             raise InputError(f"it cannot be read: {first_line(error)}") from None
-
-    def normalised(self, table: pa.Table) -> pa.Table:
-        """Return a table as it would be read from a file."""
-        return read_table(without_index(table), **asdict(self))

@@ -18,9 +18,11 @@ from mdba_checks.errors import InputError
 from mdba_checks.outputs.copied_rows import METADATA_KEY, Format, format_of
 from mdba_checks.outputs.files import write_whole
 from mdba_checks.outputs.object_storage import copied_with, is_there
+from mdba_checks.outputs.parts_release import total_of_folder
 from mdba_checks.outputs.record import ReadableFile, Record
 from mdba_checks.outputs.sidecar import SUFFIX, Reader, sidecar_path
 from mdba_checks.tables import (
+    ROWS_HASH,
     Source,
     content_hash,
     first_line,
@@ -28,6 +30,7 @@ from mdba_checks.tables import (
     read_table,
     source_name,
     text_columns,
+    without_file_scheme,
 )
 
 
@@ -72,7 +75,7 @@ def verify(
     """
     form = format_of(path)
     with copied_with(path, SUFFIX) as here:
-        if not here.is_file():
+        if not here.exists():
             raise InputError(f"no such file: {str(path)!r}")
         return _verified(here, form, labels, max_age)
 
@@ -117,7 +120,7 @@ def supersede(output: str | Path, record: Record) -> bool:
     bool
         Whether there was something to mark.
     """
-    if not is_there(output):
+    if not is_there(output) and not Path(without_file_scheme(output)).is_dir():
         return False
     with copied_with(output, SUFFIX) as here:
         try:
@@ -177,6 +180,11 @@ def _duration(span: timedelta) -> str:
 
 
 def _are_checked(labels: Source, record: Record) -> bool:
+    if record.data is not None and record.data.labels_hash.startswith(ROWS_HASH):
+        raise InputError(
+            "labels that were checked in parts on a cluster cannot be compared here: check them "
+            "again"
+        )
     config = CheckConfig.from_mapping(record.config or {}, origin="the sidecar")
     table = read_table(
         labels, text_columns=text_columns(config), missing_values=config.missing_values
@@ -195,7 +203,7 @@ def _record_of(path: Path, form: Format) -> Record:
     try:
         if beside.exists():
             texts.append(beside.read_bytes())
-        if form == "parquet":
+        if form == "parquet" and path.is_file():  # a folder of parts has its sidecar only
             inside = pq.read_schema(path).metadata or {}
             texts += [inside[METADATA_KEY]] if METADATA_KEY in inside else []
     except (OSError, pa.ArrowException) as error:
@@ -220,8 +228,13 @@ def _compare(path: Path, form: Format, said: ReadableFile | None) -> None:
     """Compare what a file holds with what its sidecar says."""
     if said is None:
         raise _DoubtError("its sidecar does not say what it should hold")
-    held = Reader.of(said).read(path, form)
-    if held.num_rows != said.rows:
-        raise _DoubtError(f"it has {held.num_rows} rows, its sidecar describes {said.rows}")
-    if content_hash(held) != said.content_hash:
+    if path.is_dir():
+        total, names = total_of_folder(path)
+        found, held = total.rows, total.hash(names)
+    else:
+        table = Reader.of(said).read(path, form)
+        found, held = table.num_rows, content_hash(table)
+    if found != said.rows:
+        raise _DoubtError(f"it has {found} rows, its sidecar describes {said.rows}")
+    if held != said.content_hash:
         raise _DoubtError("its values are not those that its sidecar describes")

@@ -7,14 +7,33 @@ content only; everything that cannot be used is an `InputError` with the way out
 """
 
 from mdba_checks.tables.arrays import BoolArray, FloatArray, IntArray
+from mdba_checks.tables.blocks import Table
 from mdba_checks.tables.data import Data, GoldRows, LabelRows
 from mdba_checks.tables.exports import Imported, Wishes, read_export
-from mdba_checks.tables.hashing import content, content_hash, row_fingerprints
+from mdba_checks.tables.hashing import (
+    ROWS_HASH,
+    RowsTotal,
+    content,
+    content_hash,
+    order_mark,
+    row_fingerprints,
+)
 from mdba_checks.tables.kinds import Kind, kind_of
 from mdba_checks.tables.loading import Opened, load, open_tables
 from mdba_checks.tables.matrix import Matrix
 from mdba_checks.tables.origin import Origin
-from mdba_checks.tables.partitions import LocalPartitions, Remote, RemoteMatrix, RemoteRows
+from mdba_checks.tables.partitions import (
+    ROWS_CHANGED,
+    KeptRows,
+    LocalPartitions,
+    Partitions,
+    PartsRead,
+    Remote,
+    RemoteMatrix,
+    RemoteRows,
+    TakenOut,
+    parts_of,
+)
 from mdba_checks.tables.pseudonyms import KEY_VARIABLE, pseudonym, read_key, under_pseudonyms
 from mdba_checks.tables.questions import Question, attributes_of, combined_names
 from mdba_checks.tables.roles import GOLD_ROUND, GOLD_WEIGHT, text_columns
@@ -26,6 +45,9 @@ from mdba_checks.tables.sources import (
     is_remote,
     json_records,
     local_copy,
+    open_csv,
+    open_parquet,
+    open_table,
     read_csv,
     read_source,
     read_table,
@@ -41,6 +63,8 @@ __all__ = [
     "GOLD_ROUND",
     "GOLD_WEIGHT",
     "KEY_VARIABLE",
+    "ROWS_CHANGED",
+    "ROWS_HASH",
     "SUFFIXES",
     "BoolArray",
     "Data",
@@ -49,17 +73,23 @@ __all__ = [
     "GoldRows",
     "Imported",
     "IntArray",
+    "KeptRows",
     "Kind",
     "LabelRows",
     "LocalPartitions",
     "Matrix",
     "Opened",
     "Origin",
+    "Partitions",
+    "PartsRead",
     "Question",
     "Remote",
     "RemoteMatrix",
     "RemoteRows",
+    "RowsTotal",
     "Source",
+    "Table",
+    "TakenOut",
     "TextModel",
     "Wishes",
     "as_names",
@@ -76,7 +106,12 @@ __all__ = [
     "load",
     "local_copy",
     "match_name",
+    "open_csv",
+    "open_parquet",
+    "open_table",
     "open_tables",
+    "order_mark",
+    "parts_of",
     "pseudonym",
     "read_csv",
     "read_export",

@@ -9,7 +9,7 @@ from mdba_checks.tables.arrays import FloatArray, IntArray
 from mdba_checks.tables.columns import ColumnUse
 from mdba_checks.tables.encoding import Encoding
 from mdba_checks.tables.matrix import Matrix
-from mdba_checks.tables.partitions import Remote
+from mdba_checks.tables.partitions import PartsRead, Remote
 from mdba_checks.tables.questions import Question
 
 
@@ -131,6 +131,8 @@ class Data:
     remote
         Where features of labels are, if not here: then `trees` and `linear` of the labels fetch
         what is asked for.
+    parts
+        The parts that the labels are in, if they stay there.
     """
 
     labels: LabelRows
@@ -156,3 +158,4 @@ class Data:
     cohorts: tuple[str, ...] = ()
     rounds: tuple[int, int] | None = None
     remote: Remote | None = None
+    parts: PartsRead | None = None

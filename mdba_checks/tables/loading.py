@@ -266,7 +266,7 @@ def open_tables(
     labels: Source, gold: Source, config: CheckConfig, *, text_model: TextModel | None = None
 ) -> Opened:
     """Read both tables, once for all questions; parameters as for `load`."""
-    parts = parts_of(labels)
+    parts = parts_of(labels, config)
     if parts is not None:
         return OpenedParts(parts, gold, config)
     if text_model is None and config.text_model is not None:

@@ -6,7 +6,7 @@ import pytest
 
 from mdba_checks import CheckConfig, Policy, assess, gate
 from mdba_checks.errors import InputError
-from mdba_checks.outputs.annotate import ADDED_COLUMNS, annotate
+from mdba_checks.outputs import ADDED_COLUMNS, annotate
 from mdba_checks.outputs.release_rule import NO_MODELS
 from tests.helpers import write_annotated
 

@@ -21,8 +21,7 @@ from hypothesis import strategies as st
 
 from mdba_checks import Assessment, CheckConfig, Decision, Policy, assess, gate
 from mdba_checks.errors import InputError
-from mdba_checks.outputs import verify
-from mdba_checks.outputs.annotate import ADDED_COLUMNS, annotate
+from mdba_checks.outputs import ADDED_COLUMNS, annotate, verify
 from mdba_checks.outputs.quarantine import quarantine, removed_path
 from tests.helpers import write_annotated, write_quarantined
 

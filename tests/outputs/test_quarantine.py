@@ -8,8 +8,7 @@ import pytest
 
 from mdba_checks import Policy, assess, gate
 from mdba_checks.errors import InputError
-from mdba_checks.outputs import sidecar_path, verify
-from mdba_checks.outputs.annotate import ADDED_COLUMNS
+from mdba_checks.outputs import ADDED_COLUMNS, sidecar_path, verify
 from mdba_checks.outputs.quarantine import quarantine, removed_path
 from tests.helpers import write_quarantined
 

@@ -4,17 +4,28 @@ Workers turn rows into arrays, and the deciding process asks for summaries, a bo
 features, and what a function makes of the rows of a bucket of labelers.
 """
 
+from mdba_checks.tables.partitions.kept import KeptRows, TakenOut
 from mdba_checks.tables.partitions.opening import load_parts, parts_of
-from mdba_checks.tables.partitions.partitioned import BUCKET, LocalPartitions, Partitions
+from mdba_checks.tables.partitions.partitioned import (
+    BUCKET,
+    ROWS_CHANGED,
+    LocalPartitions,
+    Partitions,
+    PartsRead,
+)
 from mdba_checks.tables.partitions.remote import Remote, RemoteMatrix, RemoteRows
 
 __all__ = [
     "BUCKET",
+    "ROWS_CHANGED",
+    "KeptRows",
     "LocalPartitions",
     "Partitions",
+    "PartsRead",
     "Remote",
     "RemoteMatrix",
     "RemoteRows",
+    "TakenOut",
     "load_parts",
     "parts_of",
 ]

@@ -7,7 +7,6 @@ items and codes then follow as for a table in memory. The third fetches a bounde
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,10 +27,11 @@ from mdba_checks.tables.decisions import decisions
 from mdba_checks.tables.encoding import MOST_COMBINATIONS
 from mdba_checks.tables.exact_sums import Moments
 from mdba_checks.tables.hashing import (
+    RowsTotal,
     combined,
     content,
     mixed_in,
-    part_fingerprints,
+    order_mark,
     row_fingerprints,
 )
 from mdba_checks.tables.loading import (
@@ -42,7 +42,7 @@ from mdba_checks.tables.loading import (
     numbered,
     taken,
 )
-from mdba_checks.tables.partitions.partitioned import Partitions
+from mdba_checks.tables.partitions.partitioned import Partitions, PartsRead
 from mdba_checks.tables.partitions.plan import Plan, PlannedNumber, candidates, make_plan, mixed
 from mdba_checks.tables.partitions.remote import Remote, RemoteMatrix, check_of
 from mdba_checks.tables.partitions.summaries import Names, added, summarise
@@ -59,7 +59,6 @@ from mdba_checks.tables.shared_items import refuse_unequal_items
 from mdba_checks.tables.sources import Source, read_table
 from mdba_checks.tables.text import as_names, unify
 
-ROWS_HASH = "rows-"  # how the hash of a table in parts begins: it is a sum over rows
 # Rows about gold items that are compared with gold, to see that they are the same items.
 _MOST_COMPARED = 200_000
 
@@ -84,7 +83,8 @@ class _Found:
     check: int
     sums: dict[str, Moments]
     combos: Counter[tuple[int, str]] | None
-    fingerprint: tuple[int, int]
+    total: RowsTotal
+    mark: int  # depends on the rows and their order
 
 
 def load_parts(parts: Partitions, gold: Source, config: CheckConfig) -> Data:
@@ -156,19 +156,15 @@ def _second_pass(asked: _Asked, _: object, rows: pa.Table) -> _Found:
     columns = asked.plan.read(rows)
     group = Names.of(rows.column(asked.group)).take(complete)
     inside = [column[complete] for column in columns]
-    marks = part_fingerprints(rows)
     return _Found(
         names=pa.table(names),
         state=row_fingerprints(columns, rows.num_rows),
         check=check_of(columns, rows.num_rows),
         sums=_sums(asked.plan, inside),
         combos=_combos(asked.few_values, inside, group),
-        fingerprint=(_total(marks), _total(mixed_in(marks, np.zeros(len(marks), dtype=np.int64)))),
+        total=RowsTotal.of(rows),
+        mark=order_mark(rows),
     )
-
-
-def _total(marks: IntArray) -> int:
-    return int(np.add.reduce(marks)) if len(marks) else 0
 
 
 def _sums(plan: Plan, columns: Sequence[Any]) -> dict[str, Moments]:
@@ -303,7 +299,14 @@ class _Loader:
             tree_types=learner.tree_types,
             encoding=learner.encoding,
             messages=tuple(messages),
-            labels_hash=_rows_hash(self.parts.schema.names, n_label_rows, found),
+            labels_hash=sum((part.total for part in found), RowsTotal()).hash(
+                self.parts.schema.names
+            ),
+            parts=PartsRead(
+                columns=tuple(self.parts.schema.names),
+                rows=tuple(part.total.rows for part in found),
+                marks=tuple(part.mark for part in found),
+            ),
             gold_hash=gold_hash,
             labels_order=none,
             n_label_rows=n_label_rows,
@@ -371,10 +374,3 @@ def _as_arrow(feature: Any, column: Any) -> pa.Array:
     return pa.DictionaryArray.from_arrays(
         pa.array(column.astype(np.int32), mask=column < 0), levels
     )
-
-
-def _rows_hash(names: Sequence[str], n_rows: int, found: list[_Found]) -> str:
-    """Return a hash that depends on the rows, not on their order nor on the parts."""
-    totals = [sum(part.fingerprint[place] for part in found) % 2**64 for place in (0, 1)]
-    told = repr((sorted(names), n_rows, totals)).encode()
-    return ROWS_HASH + hashlib.blake2b(told, digest_size=16).hexdigest()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mdba_checks.config import CheckConfig
+from mdba_checks.tables.partitions.kept import KeptRows
 from mdba_checks.tables.partitions.partitioned import LocalPartitions, Partitions
 from mdba_checks.tables.sources import Source
 
@@ -12,15 +13,15 @@ if TYPE_CHECKING:
     from mdba_checks.tables.data import Data
 
 
-def parts_of(labels: object) -> Partitions | None:
+def parts_of(labels: object, config: CheckConfig) -> Partitions | None:  # noqa: ARG001
     """Return the parts of labels that stay where they are; None for tables that are read.
 
     Examples
     --------
-    >>> parts_of("labels.csv") is None
+    >>> parts_of("labels.csv", CheckConfig()) is None
     True
     """
-    if isinstance(labels, LocalPartitions):
+    if isinstance(labels, (LocalPartitions, KeptRows)):
         return labels
     if hasattr(labels, "mapInArrow"):  # a Spark DataFrame, of whatever kind
         from mdba_checks.tables.partitions.spark import SparkPartitions

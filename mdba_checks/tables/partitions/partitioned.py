@@ -14,6 +14,31 @@ T = TypeVar("T")
 BUCKET = "mdba_bucket"  # the column that says which rows belong together
 
 
+ROWS_CHANGED = (
+    "the rows of the table come in another order, or are others, than when they were read first: "
+    "write the DataFrame to Parquet and check that"
+)
+
+
+@dataclass(frozen=True)
+class PartsRead:
+    """The parts of a table as a check has read them.
+
+    Attributes
+    ----------
+    columns
+        The columns that were read.
+    rows
+        How many rows each part has.
+    marks
+        A number per part that depends on its rows and their order (`order_mark`).
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[int, ...]
+    marks: tuple[int, ...]
+
+
 class Partitions(Protocol):
     """The parts of a table; each has the same rows in the same order whenever it is asked."""
 

@@ -19,17 +19,13 @@ from mdba_checks.tables.arrays import FloatArray, IntArray
 from mdba_checks.tables.encoding import Recipes
 from mdba_checks.tables.hashing import row_fingerprints
 from mdba_checks.tables.matrix import Chosen, Column, Matrix
-from mdba_checks.tables.partitions.partitioned import BUCKET, Partitions
+from mdba_checks.tables.partitions.partitioned import BUCKET, ROWS_CHANGED, Partitions
 from mdba_checks.tables.partitions.plan import Plan
 
 C = TypeVar("C")
 T = TypeVar("T")
 
 _RANK, _COLUMN = "mdba_rank", "mdba_column_"
-_CHANGED = (
-    "the rows of the table come in another order, or are others, than when they were read first: "
-    "write the DataFrame to Parquet and check that"
-)
 
 
 @dataclass(frozen=True)
@@ -174,7 +170,7 @@ def check_of(columns: Sequence[Column], rows: int) -> int:
 def _columns(plan: Plan, sent: Sent, rows: pa.Table) -> tuple[Column, ...]:
     columns = plan.columns(rows)
     if check_of(columns[: len(plan.features)], rows.num_rows) != sent.check:
-        raise InputError(_CHANGED)
+        raise InputError(ROWS_CHANGED)
     return tuple(column[sent.rows] for column in columns)
 
 

@@ -14,12 +14,14 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
+import pyarrow.parquet as pq
 
 from mdba_checks.errors import InputError
 from mdba_checks.tables.sources.database import first_line
@@ -53,11 +55,7 @@ def read_csv(
     What the user should know about the file is added to `notes`.
     """
     file = _File(path, missing_values)
-    if file.encoding != _UTF8 and notes is not None:
-        notes.append(
-            f"{path} is not UTF-8: it is read as {_ENCODINGS[file.encoding]}; where letters look "
-            "wrong, save it as UTF-8"
-        )
+    file.tell_encoding(notes)
     roles = {name: _NAMES for name in file.names if name in text_columns}
     try:
         table = file.parse(roles)
@@ -81,6 +79,54 @@ def read_csv(
     return table
 
 
+Understood = Callable[[str, pa.ChunkedArray], pa.ChunkedArray]
+
+
+def csv_to_parquet(
+    path: Path,
+    target: Path,
+    *,
+    text_columns: Collection[str],
+    missing_values: Collection[str],
+    notes: list[str] | None = None,
+) -> Understood | None:
+    """Write a CSV file of any size to Parquet, a few rows at a time.
+
+    Returns what has to be done to a whole column of it to have the column of `read_csv`; None where
+    that needs all columns at once, or where `read_csv` has something to complain about.
+    """
+    file = _File(path, missing_values)
+    roles = {name: _NAMES for name in file.names if name in text_columns}
+    for types in (roles, {name: roles.get(name, pa.string()) for name in file.names}):
+        try:
+            last = file.write_parquet(types, target)
+        except pa.ArrowInvalid as error:
+            if "conversion error" not in str(error):
+                return None
+            continue
+        as_text = len(types) == len(file.names)
+        if last is None or file.ends_inside_quotes(last):
+            return None
+        if file.delimiter != ",":
+            texts = (
+                n
+                for n, kind in zip(last.schema.names, last.schema.types, strict=True)
+                if pa.types.is_string(kind)
+            )
+            columns = (pq.read_table(target, columns=[name]) for name in texts)
+            if any(map(_has_decimal_commas, columns)):
+                return None
+        file.tell_encoding(notes)
+
+        def understood(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+            if name in roles:
+                return retype_untyped(column)
+            return _narrowest(column) if as_text else column  # noqa: B023  returned at once
+
+        return understood
+    return None
+
+
 class _File:
     """A CSV file whose header was looked at."""
 
@@ -98,18 +144,41 @@ class _File:
         if twice:
             raise InputError(f"{path} has two columns called {twice[0]!r}: rename one of them")
 
+    def tell_encoding(self, notes: list[str] | None) -> None:
+        """Add a note about an encoding that is not the usual one."""
+        if self.encoding != _UTF8 and notes is not None:
+            notes.append(
+                f"{self.path} is not UTF-8: it is read as {_ENCODINGS[self.encoding]}; where "
+                "letters look wrong, save it as UTF-8"
+            )
+
     def parse(self, types: dict[str, pa.DataType], *, threads: bool = True) -> pa.Table:
         with self._stream() as stream:
-            return pyarrow.csv.read_csv(
-                stream,
-                read_options=pyarrow.csv.ReadOptions(block_size=_BLOCK_BYTES, use_threads=threads),
-                parse_options=pyarrow.csv.ParseOptions(
-                    delimiter=self.delimiter, newlines_in_values=True
-                ),
-                convert_options=pyarrow.csv.ConvertOptions(
-                    column_types=types, null_values=self.missing_values, strings_can_be_null=True
-                ),
-            )
+            return pyarrow.csv.read_csv(stream, **self._options(types, threads=threads))
+
+    def write_parquet(self, types: dict[str, pa.DataType], target: Path) -> pa.Table | None:
+        """Write the rows to Parquet, a few at a time; return the last ones."""
+        last = None
+        with (
+            self._stream() as stream,
+            pyarrow.csv.open_csv(stream, **self._options(types, threads=True)) as reader,
+            pq.ParquetWriter(target, reader.schema) as writer,
+        ):
+            for batch in reader:
+                last = pa.Table.from_batches([batch])
+                writer.write_table(last)
+        return last
+
+    def _options(self, types: dict[str, pa.DataType], *, threads: bool) -> dict[str, Any]:
+        return {
+            "read_options": pyarrow.csv.ReadOptions(block_size=_BLOCK_BYTES, use_threads=threads),
+            "parse_options": pyarrow.csv.ParseOptions(
+                delimiter=self.delimiter, newlines_in_values=True
+            ),
+            "convert_options": pyarrow.csv.ConvertOptions(
+                column_types=types, null_values=self.missing_values, strings_can_be_null=True
+            ),
+        }
 
     def with_dotted_thousands(self, table: pa.Table, notes: list[str]) -> pa.Table:
         """Read `1.250` as 1250 where the file uses commas before decimals."""

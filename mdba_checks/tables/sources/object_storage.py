@@ -52,13 +52,20 @@ def without_file_scheme(source: Any) -> Any:
     return Path(url2pathname(parts.path))
 
 
-class LocalCopy:
+class TemporaryFolder:
+    """A folder that is there for as long as somebody holds this."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="mdba-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
+class LocalCopy(TemporaryFolder):
     """A copy of a remote file or folder; `path` is there for as long as somebody holds this."""
 
     def __init__(self, url: str) -> None:
-        folder = Path(tempfile.mkdtemp(prefix="mdba-"))
-        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        self.path = _fetch(url, folder)
+        super().__init__()
+        self.path = _fetch(url, self.path)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +26,11 @@ from mdba_checks.tables.sources.database import first_line
 # much again at most, and so do the models.
 LARGE_SHARE = 0.25
 _CELL_BYTES = 8
+
+
+def is_large(size: int) -> bool:
+    """Return whether so many bytes are too many to be read at once."""
+    return size > LARGE_SHARE * left()
 
 
 def read_parts(path: Path) -> pa.Table:
@@ -46,6 +51,7 @@ class LargeParquet:
     understood: Callable[[str, pa.ChunkedArray], pa.ChunkedArray]
     rows: IntArray | None = None  # those that were taken; None for all
     held: object = None  # what keeps the file there
+    added: Mapping[str, pa.ChunkedArray] = field(default_factory=dict)  # columns in memory
 
     @classmethod
     def opened(
@@ -69,12 +75,14 @@ class LargeParquet:
                 for name, kind in {**dict.fromkeys(keys, pa.string()), **own}.items():
                     if pa.types.is_null(types.get(name, pa.null())):
                         types[name] = kind
-        if max(num_rows * len(types) * _CELL_BYTES, sizes.total()) <= LARGE_SHARE * left():
+        if not is_large(max(num_rows * len(types) * _CELL_BYTES, sizes.total())):
             return None
         return cls(path, list(types), num_rows, types, sizes, understood, held=held)
 
     def column(self, name: str) -> pa.ChunkedArray:
         """Read one column."""
+        if name in self.added:
+            return self.added[name]
         self._refuse_too_large(name)
         tables = [_part(part, keys, only=name) for part, keys in _parts(self.path)]
         column = self.understood(name, _together(tables, self.path).column(name))
@@ -82,6 +90,10 @@ class LargeParquet:
 
     def parts(self, names: Sequence[str], most_rows: int) -> Iterator[pa.Table]:
         """Read some columns, a few rows at a time."""
+        if set(names) & set(self.added) or not self._in_order():
+            table = pa.table({name: self.column(name) for name in names})
+            yield from (table.slice(b, most_rows) for b in range(0, self.num_rows, most_rows))
+            return
         begin = 0
         for part, keys in _parts(self.path):
             with _opened(part) as file:
@@ -109,9 +121,32 @@ class LargeParquet:
                 "larger machine"
             )
 
+    def _in_order(self) -> bool:
+        return self.rows is None or bool(np.all(self.rows[1:] > self.rows[:-1]))
+
     def take(self, rows: pa.Array) -> LargeParquet:
         """Return some of the rows."""
-        return replace(self, rows=rows.to_numpy(), num_rows=len(rows))
+        place = rows.to_numpy()
+        return replace(
+            self,
+            rows=place if self.rows is None else self.rows[place],
+            num_rows=len(place),
+            added={name: column.take(rows) for name, column in self.added.items()},
+        )
+
+    def filter(self, keep: pa.Array) -> LargeParquet:
+        """Return the rows to keep."""
+        return self.take(pa.array(np.flatnonzero(np.asarray(keep))))
+
+    def append_column(self, name: str, column: pa.Array) -> LargeParquet:
+        """Return the table with one more column, which stays in memory."""
+        added = {**self.added, name: pa.chunked_array([column])}
+        types = {**self.types, name: column.type}
+        return replace(self, column_names=[*self.column_names, name], types=types, added=added)
+
+    def drop_columns(self, names: Sequence[str]) -> LargeParquet:
+        """Return the table without some columns."""
+        return replace(self, column_names=[n for n in self.column_names if n not in names])
 
 
 def _parts(path: Path) -> list[tuple[Path, dict[str, str]]]:

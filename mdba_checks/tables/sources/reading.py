@@ -21,22 +21,24 @@ import pyarrow.compute as pc
 from mdba_checks.errors import InputError, did_you_mean
 from mdba_checks.tables.kinds import Kind, kind_of
 from mdba_checks.tables.sources import excel_files, json_files
-from mdba_checks.tables.sources.csv_files import read_csv
+from mdba_checks.tables.sources.csv_files import csv_to_parquet, read_csv
 from mdba_checks.tables.sources.database import first_line, is_database, read_database, safe_name
 from mdba_checks.tables.sources.excel_files import read_excel, split_sheet
 from mdba_checks.tables.sources.frames import from_pandas
 from mdba_checks.tables.sources.json_files import read_json
 from mdba_checks.tables.sources.object_storage import (
     LocalCopy,
+    TemporaryFolder,
     is_remote,
     local_copy,
     without_file_scheme,
 )
-from mdba_checks.tables.sources.parquet_files import LargeParquet, read_parts
+from mdba_checks.tables.sources.parquet_files import LargeParquet, is_large, read_parts
 from mdba_checks.tables.text import as_names
 
-Source: TypeAlias = pd.DataFrame | pa.Table | str | Path | tuple[str, str]
+Source: TypeAlias = pd.DataFrame | pa.Table | LargeParquet | str | Path | tuple[str, str]
 
+_UNPACKED = 5  # times as large as it is packed
 SUFFIXES = (".csv", ".csv.gz", ".parquet", ".xlsx", ".json", ".jsonl")
 
 
@@ -94,19 +96,96 @@ def open_table(
 
     Its columns are read when they are asked for, one at a time.
     """
+    if isinstance(source, LargeParquet):
+        return source
     copy = LocalCopy(source) if is_remote(source) else None
     here = copy.path if copy else without_file_scheme(source)
     if isinstance(here, (str, Path)) and not is_database(here):
         path, large = Path(here), None
         with _readable(path):
             if _is_parquet(path):
-                large = LargeParquet.opened(
-                    path, lambda name, column: _understood(name, column, source, text_columns), copy
+                large = _opened(path, source, text_columns, copy)
+            elif path.name.lower().endswith((".csv", ".csv.gz")) and path.is_file():
+                large = _large_csv(
+                    path,
+                    source,
+                    text_columns=text_columns,
+                    missing_values=missing_values,
+                    notes=notes,
                 )
         if large is not None:
-            _distinct(large.column_names, source)
             return large
     return read_table(here, text_columns=text_columns, missing_values=missing_values, notes=notes)
+
+
+def open_parquet(
+    path: Path, *, text_columns: Collection[str], missing_values: Collection[str]
+) -> pa.Table | LargeParquet:
+    """Open a Parquet file as `open_table` does, whatever its name is."""
+    with _readable(path):
+        large = _opened(path, path, text_columns, None)
+        if large is not None:
+            return large
+        table = read_parts(path)
+    return read_table(table, text_columns=text_columns, missing_values=missing_values)
+
+
+def open_csv(
+    path: Path, *, text_columns: Collection[str], missing_values: Collection[str]
+) -> pa.Table | LargeParquet:
+    """Open a CSV file as `open_table` does, whatever its name is."""
+    how: dict[str, Any] = {"text_columns": text_columns, "missing_values": missing_values}
+    with _readable(path):
+        large = _large_csv(path, path, **how, notes=None)
+        return large or read_table(read_csv(path, **how), **how)
+
+
+def _large_csv(
+    path: Path,
+    source: Source,
+    *,
+    text_columns: Collection[str],
+    missing_values: Collection[str],
+    notes: list[str] | None,
+) -> LargeParquet | None:
+    """Return a CSV file that is too large for memory as a Parquet file; None for others."""
+    with path.open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    if not is_large(path.stat().st_size * (_UNPACKED if packed else 1)):
+        return None
+    held = TemporaryFolder()
+    try:
+        meant = csv_to_parquet(
+            path,
+            held.path / "rows.parquet",
+            text_columns=text_columns,
+            missing_values=missing_values,
+            notes=notes,
+        )
+    except OSError as error:
+        raise InputError(
+            f"no room for the rows of {path} in {held.path.parent}: {error.strerror or error}; "
+            "point TMPDIR to a folder with more room"
+        ) from None
+    if meant is None:
+        return None
+    return LargeParquet.opened(
+        held.path / "rows.parquet",
+        lambda name, column: _understood(name, meant(name, column), source, text_columns),
+        held,
+    )
+
+
+def _opened(
+    path: Path, source: Source, text_columns: Collection[str], held: object
+) -> LargeParquet | None:
+    """Return a Parquet source that is too large for memory, opened; None for others."""
+    large = LargeParquet.opened(
+        path, lambda name, column: _understood(name, column, source, text_columns), held
+    )
+    if large is not None:
+        _distinct(large.column_names, source)
+    return large
 
 
 def _distinct(names: list[str], source: Source) -> list[str]:
