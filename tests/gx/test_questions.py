@@ -7,8 +7,10 @@ import pytest
 pytest.importorskip("great_expectations", reason="needs mdba-checks[gx]")
 
 import great_expectations as gx
+import pandas as pd
+import yaml
 
-from mdba_checks.gx import ExpectLabelerTprGapToBeWithin
+from mdba_checks.gx import BlockOnLabelerGap, ExpectLabelerTprGapToBeWithin, LabelerGapError
 from tests.helpers import crossed_selections, some_gold_of
 
 
@@ -57,3 +59,48 @@ def test_every_class(tmp_path):
         ("ann", "invite"): -0.15,
         ("bob", "invite"): 0.0,
     }
+
+
+def test_every_class_in_a_suite_and_a_checkpoint_that_blocks(tmp_path):
+    """From a stored suite to the action, as in production."""
+    labels = crossed_selections()
+    labels["label"] = labels["label"].map({0: "decline", 1: "invite"}).astype(object)
+    gold = some_gold_of(labels)
+    gold["gold"] = gold["gold"].map({0: "decline", 1: "invite"})
+    gold.to_csv(tmp_path / "gold.csv", index=False)
+    settings = {
+        "columns": {"group": "age"},
+        "reference": "under 50",
+        "positive": "each",
+        "estimator": "selection_rate",
+        "policy": {"max_gap": 0.05},
+    }
+    (tmp_path / "mdba.yaml").write_text(yaml.safe_dump(settings))
+    context = gx.get_context(mode="file", project_root_dir=tmp_path)
+    asset = context.data_sources.add_pandas("labels").add_dataframe_asset("labels")
+    batch = asset.add_batch_definition_whole_dataframe("all")
+    rule = ExpectLabelerTprGapToBeWithin(
+        config=str(tmp_path / "mdba.yaml"), gold=str(tmp_path / "gold.csv")
+    )
+    context.suites.add(gx.ExpectationSuite("labels", expectations=[rule]))
+    checkpoint = context.checkpoints.add(
+        gx.Checkpoint(
+            name="gate",
+            validation_definitions=[
+                context.validation_definitions.add(
+                    gx.ValidationDefinition(
+                        name="labels", data=batch, suite=context.suites.get("labels")
+                    )
+                )
+            ],
+            actions=[BlockOnLabelerGap(name="block", findings=str(tmp_path / "findings.csv"))],
+        )
+    )
+    with pytest.raises(LabelerGapError, match='ann says "decline"'):
+        checkpoint.run(batch_parameters={"dataframe": labels})
+    rows = pd.read_csv(tmp_path / "findings.csv")
+    biased = rows[(rows["about"] == "labeler") & (rows["finding"] == "biased")]
+    assert biased[["name", "class"]].to_numpy().tolist() == [
+        ["ann", "decline"],
+        ["ann", "invite"],
+    ]
