@@ -154,7 +154,9 @@ def findings(policy: Policy) -> dict[str, str]:
             INCONCLUSIVE: "there is no estimate, or an assumption does not hold",
             FAIR: "the estimate lies within the tolerated gap",
         }
-    clearly = ", clearly enough for one of many" if policy.correction != "none" else ""
+    clearly = (
+        ", also after allowing for the number of comparisons" if policy.correction != "none" else ""
+    )
     return {
         BIASED: f"the whole interval lies beyond the tolerated gap{clearly}",
         INCONCLUSIVE: "it cannot be decided: neither a suspicion nor an acquittal",
@@ -177,18 +179,21 @@ def consequence(verdict: Verdict | None) -> str:
 
 
 def headline(assessment: Assessment, decision: Decision) -> str:
-    """Return the verdict and its reason in one sentence.
+    """Return the verdict and its reason in one sentence: the whole first, then labelers.
 
     `assessment` is judged by the decision's policy already.
     """
-    gaps = assessment.gaps
+    gaps, policy = assessment.gaps, decision.policy.resolved()
     counts = count_labelers(gaps)
     n = sum(counts.values())
-    limit = f"{100 * decision.policy.max_gap:g} percentage points"
+    limit = _points(policy.max_gap)
     who = _sides(gaps)
     biased, open_, near = counts[BIASED], counts[INCONCLUSIVE], counts[BORDERLINE]
+    whole = set() if assessment.overall is None else set(assessment.overall["finding"])
     if n == 0:
         why = "there was nothing to compare"
+    elif BIASED in whole:
+        why = _whole_is_biased(who, biased, n, policy)
     elif biased:
         treat = "treats" if biased == 1 else "treat"
         why = f"{_of(biased, n)} {treat} {who} differently by more than {limit}"
@@ -196,6 +201,8 @@ def headline(assessment: Assessment, decision: Decision) -> str:
         why = f"no labeler is shown to be biased, but {_of(open_, n)} cannot be decided"
         if decision.verdict == "pass":
             why += ", and the policy lets that pass"
+    elif INCONCLUSIVE in whole:
+        why = "no labeler is shown to be biased, but all labels together cannot be decided"
     elif near:
         why = f"no labeler is shown to be biased; {_of(near, n)} {_is(near)} at the limit"
     elif n == 1:
@@ -203,6 +210,16 @@ def headline(assessment: Assessment, decision: Decision) -> str:
     else:
         why = f"all {n:,} labelers treat {who} alike, within {limit}"
     return f"{VERDICTS[decision.verdict]}: {why}."
+
+
+def _whole_is_biased(who: str, biased: int, n: int, policy: Policy) -> str:
+    most = policy.max_gap if policy.max_gap_overall is None else policy.max_gap_overall
+    why = f"the labels as a whole treat {who} differently by more than {_points(most)}"
+    if not biased:
+        return f"{why}; no single labeler is shown to be biased"
+    if most != policy.max_gap:
+        return f"{why}, and {_of(biased, n)} by more than {_points(policy.max_gap)}"
+    return f"{why}, and so {'does' if biased == 1 else 'do'} {_of(biased, n)}"
 
 
 def next_steps(assessment: Assessment, decision: Decision) -> list[str]:
@@ -219,6 +236,10 @@ def next_steps(assessment: Assessment, decision: Decision) -> list[str]:
     if counts[INCONCLUSIVE]:
         steps.append("More gold items, drawn as they come, or more labels narrow open intervals.")
     return steps or ["Keep this report beside the data."]
+
+
+def _points(gap: float) -> str:
+    return f"{100 * gap:g} percentage points"
 
 
 def _of(part: int, n: int) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 
 from mdba_checks.errors import visible
 
 UNKNOWN = "–"
 _NAME_CHARACTERS = 32
+_HYPHEN = re.compile(r"(?<![\w.-])-(?=[01]\.\d)")  # before a gap, not inside a name or a date
 
 
 def signed(value: float | None, digits: int = 2, *, ascii_only: bool = False) -> str:
@@ -87,6 +89,17 @@ def sentence(text: object) -> str:
     """
     known = str(text)
     return known[:1].upper() + known[1:] + ("" if known.endswith((".", "!", "?", ":")) else ".")
+
+
+def minus(text: str) -> str:
+    """Return a sentence in which gaps have a real minus, which no line ends behind.
+
+    Examples
+    --------
+    >>> minus("Gus of team-0: -0.13 to -0.07")
+    'Gus of team-0: −0.13 to −0.07'
+    """
+    return _HYPHEN.sub("−", text)
 
 
 def in_a_row(reasons: Iterable[str]) -> str:

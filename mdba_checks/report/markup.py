@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Html = Markup
 
-_FILTERS = ("interval", "percent", "p_value", "sentence", "short", "signed")
+_FILTERS = ("interval", "minus", "percent", "p_value", "sentence", "short", "signed")
 
 
 def fill(template: str, /, **values: Any) -> Html:

@@ -89,11 +89,39 @@ def test_every_verdict_has_its_sentence(names, policy, begins):
     assert shown.of("h1")[0].startswith(begins)
 
 
+@pytest.fixture(scope="module")
+def biased_as_a_whole():
+    """Two labelers find 20% and 94% of suitable women: together 57%, and 95% of suitable men."""
+    made = simulate(n_items=3_000, n_labelers=2, tprs=[0.2, 0.94], seed=1)
+    return assess(made.labels, made.gold, CheckConfig(reference="men"))
+
+
+@pytest.mark.parametrize(
+    ("policy", "why"),
+    [
+        ({}, "10 percentage points, and so does 1 of 2 labelers."),
+        (
+            {"max_gap_overall": 0.05},
+            "5 percentage points, and 1 of 2 labelers by more than 10 percentage points.",
+        ),
+        (
+            {"max_gap": 0.9, "max_gap_overall": 0.1},
+            "10 percentage points; no single labeler is shown to be biased.",
+        ),
+    ],
+)
+def test_a_data_set_that_is_biased_as_a_whole_is_said_first(biased_as_a_whole, policy, why):
+    decision = gate(biased_as_a_whole, Policy(**policy))
+    (title,) = Page(render(biased_as_a_whole, decision)).of("h1")
+    whole = "Blocked: the labels as a whole treat women and men differently by more than "
+    assert title == whole + why
+
+
 def test_why_has_the_reasons_of_the_decision():
     assessment, decision = check()
     words = Page(render(assessment, decision)).words
     for reason in decision.reasons:
-        assert reason in words
+        assert reason.replace("-0.", "−0.") in words
 
 
 def test_rates_and_gaps_are_the_shares_of_yes_that_were_put_in():
