@@ -21,7 +21,7 @@ install() { # FOLDER REQUIREMENT…
   # What is installed here comes first on the path, then what .venv holds.
   echo "import site; site.addsitedir('$shared')" >"$own/shared.pth"
   # pip names packages of .venv that the tool's versions do not suit: they are not used here.
-  PIP_DISABLE_PIP_VERSION_CHECK=1 "$home/bin/python" -m pip install --quiet "$@"
+  "$home/bin/python" -m pip install --quiet --no-compile --disable-pip-version-check "$@"
 }
 
 failed=""

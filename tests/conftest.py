@@ -21,6 +21,11 @@ os.environ.update(
         "DO_NOT_TRACK": "1",
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
+        # Nothing here is scheduled, late, lost or cancelled: the server need not look for it.
+        **{
+            f"PREFECT_SERVER_SERVICES_{name}_ENABLED": "false"
+            for name in ("SCHEDULER", "LATE_RUNS", "FOREMAN", "CANCELLATION_CLEANUP", "REPOSSESSOR")
+        },
     }
 )
 
@@ -42,7 +47,7 @@ FIRST = ("server", "tests/prefect/test_deployment.py", "spark", "tests/docs/test
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks for the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Say which tests run in one process, and in which order; `make test` distributes groups."""
     group = {item.path: item.path.relative_to(ROOT).as_posix() for item in items}
     for item in items:
@@ -52,8 +57,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     size = Counter(group[item.path] for item in items)
     first = {name: place for place, name in enumerate(FIRST)}
     items.sort(key=lambda item: (first.get(group[item.path], len(first)), -size[group[item.path]]))
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(group[item.path]))
+    if config.pluginmanager.hasplugin("xdist"):
+        for item in items:
+            item.add_marker(pytest.mark.xdist_group(group[item.path]))
 
 
 @pytest.fixture(scope="session")

@@ -70,11 +70,12 @@ def settle() -> None:
 
 def until(condition: Any, seconds: float = 180) -> Any:
     """Return what `condition` returns once it is true."""
-    end = time.monotonic() + seconds
+    end, pause = time.monotonic() + seconds, 0.1
     while time.monotonic() < end:
         if found := condition():
             return found
-        time.sleep(0.2)
+        time.sleep(pause)
+        pause = min(1.0, 1.3 * pause)  # every question is work for the server, too
     msg = f"it did not become true within {seconds} seconds"
     raise AssertionError(msg)
 
