@@ -22,7 +22,10 @@ from scipy.special import expit
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-POPULATION = 6_000  # items over which the truth about people is computed
+POPULATION = 6_000  # items by which people are made
+# Items over which the truth about people is computed: a gap over 6,000 items is off by 0.01 for
+# everybody together, as much as the intervals of large crowds allow.
+EXACT = 60_000
 SHARPNESS = 2.0  # logits per standard deviation of the score
 LAPSES = 0.02  # decisions that are a coin
 
@@ -50,6 +53,15 @@ class Crowd:
     gold: pd.DataFrame  # item, features, group, gold
     truth: pd.DataFrame  # labeler, gap, table_gap, biased
     overall: float  # the true gap of all labels in the table together
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """What turns raw scores into scores: the same for all items that belong together."""
+
+    mean: float
+    deviation: float
+    level: dict[bool, float]  # of both groups, so that the same share of each is right
 
 
 @dataclass(frozen=True)
@@ -101,7 +113,7 @@ def simulate_crowd(shape: Shape, seed: int) -> Crowd:
     item = np.arange(len(person)) // shape.overlap
     n_labeled = int(item.max()) + 1
     n_gold = 3 * shape.gold_per_group
-    every = _items(n_labeled + n_gold + POPULATION, shape, rng)
+    every, scale = _items(n_labeled + n_gold + POPULATION, shape, rng)
     people = _people(shape, _part(every, slice(-POPULATION, None)), rng)
     aside = np.arange(n_labeled, n_labeled + n_gold)
     aside = np.concatenate(
@@ -122,7 +134,7 @@ def simulate_crowd(shape: Shape, seed: int) -> Crowd:
     there = np.bincount(cell, right, minlength=2 * shape.labelers).reshape(-1, 2)
     with np.errstate(invalid="ignore", divide="ignore"):
         rate = found / there
-    population = _part(every, slice(-POPULATION, None))
+    population, _ = _items(EXACT, shape, np.random.default_rng([seed, 18]), scale)
     truth = pd.DataFrame(
         {
             "labeler": names,
@@ -147,7 +159,10 @@ def _counts(shape: Shape, rng: np.random.Generator) -> Ints:
     return rng.permutation(counts.astype(int))
 
 
-def _items(n: int, shape: Shape, rng: np.random.Generator) -> _Items:
+def _items(
+    n: int, shape: Shape, rng: np.random.Generator, scale: _Scale | None = None
+) -> tuple[_Items, _Scale]:
+    """Return items, and their scale where none is given."""
     women = rng.random(n) < 0.45
     x = rng.standard_normal((n, 3))
     x[:, 2] += 0.4 * women
@@ -156,10 +171,16 @@ def _items(n: int, shape: Shape, rng: np.random.Generator) -> _Items:
     certificate = rng.random(n) < np.where(women, 0.5, 0.4)
     raw = x[:, 0] + 0.8 * x[:, 1] - 0.5 * x[:, 2] + 0.7 * np.log1p(waiting)
     raw += np.array([-0.5, 0.0, 0.3, 0.6])[kind] + 0.5 * certificate * (1 + x[:, 0])
-    score = (raw - raw.mean()) / raw.std()
-    for side in (True, False):  # both groups have the same share of right yes
-        here = women == side
-        score[here] -= np.quantile(score[here], 1 - shape.prevalence)
+    if scale is None:
+        mean, deviation = float(raw.mean()), float(raw.std())
+        score = (raw - mean) / deviation
+        level = {
+            side: float(np.quantile(score[women == side], 1 - shape.prevalence))
+            for side in (True, False)
+        }
+        scale = _Scale(mean, deviation, level)
+    score = (raw - scale.mean) / scale.deviation
+    score -= np.where(women, scale.level[True], scale.level[False])
     if shape.people == "inconsistent":
         chance = expit(SHARPNESS * score)
     else:
@@ -178,7 +199,7 @@ def _items(n: int, shape: Shape, rng: np.random.Generator) -> _Items:
     )
     standard = np.column_stack([x, (waiting - 1), certificate - certificate.mean()])
     right = (rng.random(n) < chance).astype(np.int64)
-    return _Items(frame, standard, score, women, chance, right)
+    return _Items(frame, standard, score, women, chance, right), scale
 
 
 def _part(items: _Items, where: slice) -> _Items:
