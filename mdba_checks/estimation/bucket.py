@@ -130,44 +130,49 @@ class CohortSums:
     """
 
     f: FloatArray
-    spread: FloatArray
+    by_fold: FloatArray  # (folds, cohorts, gold items): by the models of each fold
     n_labels: FloatArray
 
     @classmethod
-    def of(cls, common: Common, bucket: Bucket, evidence: Evidence) -> CohortSums:
-        """Return the sums over a bucket."""
+    def of(
+        cls, common: Common, bucket: Bucket, evidence: Evidence, by_fold: FloatArray
+    ) -> CohortSums:
+        """Return the sums over a bucket; `by_fold` is (folds, labelers, gold items)."""
         n_groups, group = common.n_groups, common.gold.group
         shape = common.n_cohorts, evidence.n_labelers, n_groups
         cell = (bucket.cohort.astype(np.int64) * shape[1] + evidence.place) * n_groups
         count = np.bincount(cell + bucket.group, minlength=int(np.prod(shape))).reshape(shape)
-        if evidence.averaged and common.models and common.average:  # all have the same f
+        if evidence.averaged:  # all have the same f
             total = count.sum(axis=1)[:, group].astype(float)
-            # People differ from the average, but their mean does not.
-            spread = common.average.on_gold(common.models.gold_scores, group)[1]
-            return cls(total * evidence.f_gold, total * spread, total)
+            return cls(total * evidence.f_gold, total * by_fold, total)
         weight = count[:, :, group].astype(float)  # (cohorts, labelers, gold items)
         return cls(
             np.einsum("ckj,kj->cj", weight, evidence.f_gold),
-            np.einsum("ckj,kj->cj", weight, evidence.f_spread),
+            np.stack([np.einsum("ckj,kj->cj", weight, each) for each in by_fold]),
             weight.sum(axis=1),
         )
 
     def __add__(self, other: CohortSums) -> CohortSums:
         """Return the sums over both."""
         return CohortSums(
-            self.f + other.f, self.spread + other.spread, self.n_labels + other.n_labels
+            self.f + other.f, self.by_fold + other.by_fold, self.n_labels + other.n_labels
         )
 
     def means(self) -> tuple[FloatArray, FloatArray]:
-        """Return f and its spread on gold, (cohorts, gold items); NaN without labels."""
+        """Return f and its spread on gold, (cohorts, gold items); NaN without labels.
+
+        What models of single labelers get wrong averages out, as far as it differs between them:
+        the spread is that of the mean, not the mean of theirs.
+        """
         with np.errstate(invalid="ignore", divide="ignore"):
-            return self.f / self.n_labels, self.spread / self.n_labels
+            by_fold = self.by_fold / self.n_labels
+            return self.f / self.n_labels, by_fold.var(axis=0, ddof=1)
 
     def together(self) -> CohortSums:
         """Return all labels as one cohort."""
         return CohortSums(
             self.f.sum(axis=0)[None],
-            self.spread.sum(axis=0)[None],
+            self.by_fold.sum(axis=1)[:, None],
             self.n_labels.sum(axis=0)[None],
         )
 
@@ -239,7 +244,7 @@ def estimate_bucket(common: Common, bucket: Bucket) -> Estimation:
 
 
 def _estimated(common: Common, bucket: Bucket, *, averaged: bool) -> Estimation:
-    evidence, scores = _evidence(common, bucket, averaged=averaged)
+    evidence, by_fold, scores = _evidence(common, bucket, averaged=averaged)
     asked = for_metric(evidence, common.metric)
     rates: dict[str, Rates] = {}
     for each in common.estimators:
@@ -264,7 +269,7 @@ def _estimated(common: Common, bucket: Bucket, *, averaged: bool) -> Estimation:
         if modelled
         else None,
         f=evidence.f if modelled else None,
-        cohorts=CohortSums.of(common, bucket, evidence) if modelled else None,
+        cohorts=CohortSums.of(common, bucket, evidence, by_fold) if modelled else None,
         scores=scores if common.keeps_scores else None,
         rate_by_c=_rate_by_c(common.estimators, asked),
     )
@@ -272,8 +277,11 @@ def _estimated(common: Common, bucket: Bucket, *, averaged: bool) -> Estimation:
 
 def _evidence(
     common: Common, bucket: Bucket, *, averaged: bool
-) -> tuple[Evidence, FloatArray | None]:
-    """Return what estimators read, and the consensus scores of the rows where there are models."""
+) -> tuple[Evidence, FloatArray, FloatArray | None]:
+    """Return what estimators read, f on gold by fold, and the consensus scores of the rows.
+
+    Without models there are no scores, and f is empty.
+    """
     gold, models = common.gold, common.models
     codes, place = np.unique(bucket.labeler, return_inverse=True)
     unknown = np.full(len(place), np.nan)
@@ -281,21 +289,22 @@ def _evidence(
     f = g = unknown
     gold_g = g_spread = np.full(len(gold.group), np.nan)
     f_gold: FloatArray = np.empty((len(codes), 0))
-    spread: FloatArray = f_gold
+    spread, by_fold = f_gold, f_gold[None]
     if models:
         rows = bucket.rows()
         g, scores = _right(rows, models)
         if averaged and models.average:
             f = models.average(scores, rows.group, rows.fold)
-            f_gold, spread = (
-                each[None] for each in models.average.on_gold(models.gold_scores, gold.group)
-            )
+            by_fold = models.average.on_gold(models.gold_scores, gold.group)[:, None]
+            f_gold, spread = by_fold.mean(axis=0), by_fold.var(axis=0, ddof=1)
+            # People differ from the average; their mean does not.
             spread = spread + models.average.between[gold.group] * (f_gold * (1 - f_gold)) ** 2
         else:
             known = bucket.known or know(rows, models.pool)
             items = Items(gold.group, gold.linear, gold.trees)
             own = fit_models(rows, items, models.gold_fold, models.pool, known)
-            f, f_gold, spread = own.on_rows, own.on_gold, own.spread
+            f, f_gold, by_fold = own.on_rows, own.on_gold, own.by_fold
+            spread = by_fold.var(axis=0, ddof=1)
         gold_g = models.correctness.on_gold
         g_spread = models.correctness.spread
     evidence = Evidence(
@@ -320,7 +329,7 @@ def _evidence(
         direct=direct_pairs(bucket.item, gold.item) if models else None,
         averaged=averaged,
     )
-    return evidence, scores
+    return evidence, by_fold, scores
 
 
 def _right(rows: Rows, models: Models) -> tuple[FloatArray, FloatArray]:

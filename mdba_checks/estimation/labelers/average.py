@@ -39,16 +39,16 @@ class Average:
         chance: FloatArray = expit(stacked(self.weights[fold, group], scores))
         return chance
 
-    def on_gold(self, scores: FloatArray, group: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return the chance of a yes for gold items, and the variance of that over folds.
+    def on_gold(self, scores: FloatArray, group: IntArray) -> FloatArray:
+        """Return the chance of a yes by the models of each fold, (folds, gold items).
 
-        `scores` is (folds, gold items, scores), NaN where a fold's models have seen the item.
+        `scores` is (folds, gold items, scores), NaN where a fold's models have seen the item: the
+        mean of the others stands there.
         """
         by_fold = np.stack([self(scores[fold], group, fold) for fold in range(N_FOLDS)])
-        n = np.isfinite(by_fold).sum(axis=0)
-        mean = np.nansum(by_fold, axis=0) / np.maximum(n, 1)
-        squares = np.nansum((by_fold - mean) ** 2, axis=0)
-        return mean, squares / np.maximum(n - 1, 1)
+        unseen = np.isfinite(by_fold)
+        mean = np.where(unseen, by_fold, 0.0).sum(axis=0) / np.maximum(unseen.sum(axis=0), 1)
+        return np.where(unseen, by_fold, mean)
 
 
 def fit_average(rows: Rows, pool: Pool) -> Average:

@@ -25,7 +25,7 @@ class LabelerModels:
     labelers: IntArray  # (labelers,) codes, ascending
     on_rows: FloatArray  # (rows,): f of the row's labeler, out of fold
     on_gold: FloatArray  # (labelers, gold items)
-    spread: FloatArray  # (labelers, gold items): variance of f on gold over the folds
+    by_fold: FloatArray  # (folds, labelers, gold items): f on gold by the models of each fold
 
 
 def fit_models(
@@ -53,9 +53,8 @@ def fit_models(
             for fold in range(N_FOLDS)
         ]
     )
-    return LabelerModels(
-        codes, on_rows, expit(over_folds(by_fold, gold_fold)), expit(by_fold).var(axis=0, ddof=1)
-    )
+    on_gold = expit(over_folds(by_fold, gold_fold))
+    return LabelerModels(codes, on_rows, on_gold, expit(by_fold, out=by_fold))
 
 
 def predict_items(rows: Rows, items: Items, fold: IntArray, pool: Pool, known: Known) -> FloatArray:
