@@ -13,6 +13,8 @@ from mdba_checks.cli.options import Debug, Force, Quiet, examples
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from mdba_checks.tables import Imported
+
 EPILOG = examples(
     "mdba import project.json --output answers.parquet --gold-output right.parquet",
     "mdba import wide.csv --items cases.csv --output answers.parquet",
@@ -114,10 +116,31 @@ def import_(
             )
         for note in found.notes:
             surface.write(f"note: {note}")
-        gold = shlex.quote(gold_output or "GOLD")
-        check = f"mdba check {shlex.quote(output)} --gold {gold} --group COLUMN"
-        surface.console.print(f"Next: {surface.clean(check)}", soft_wrap=True)
+        for line in _next(output, gold_output, found):
+            surface.console.print(surface.clean(line), soft_wrap=True)
     return 0
+
+
+def _next(output: str, gold_output: str | None, found: Imported) -> list[str]:
+    """Return the check to run next, and what is to choose in it."""
+    from mdba_checks.cli.setup import look_at, suggest, suggest_positive
+
+    labels = look_at(found.labels)
+    gold = () if found.gold is None else look_at(found.gold)
+    own = {"labeler": "labeler", "label": "label", "gold": "gold", "item": "item"}
+    group = suggest(labels, gold, known=own).group
+    answers = next(each.values for each in labels if each.name == "label")
+    positive = suggest_positive(answers)
+    command = ["mdba", "check", output, "--gold", gold_output or "GOLD"]
+    command += ["--group", group or "COLUMN", "--positive", positive or "VALUE"]
+    lines = [f"Next: {shlex.join(command)}"]
+    if group is None:
+        groups = [each.name for each in labels if each.values and each.name not in own]
+        few = f"such as {_shown(groups)}" if groups else "which --items FILE can add"
+        lines.append(f"COLUMN: the group that each item is about, {few}")
+    if positive is None:
+        lines.append(f"VALUE: the answer that counts as yes, one of {_shown(list(answers))}")
+    return lines
 
 
 def _write(path: str, table: pa.Table, *, force: bool, inputs: list[Path]) -> None:

@@ -269,7 +269,8 @@ def _feature(
         for column, kind, where in zip(columns, kinds, ("labels", "gold"), strict=True)
     ]
     whole = all(pa.types.is_integer(column.type) for column in columns)
-    if whole and (_counts_rows(values[0]) or _counts_rows(np.concatenate(values))):
+    # Of the labels, several rows may be about one item; of gold, each is about another one.
+    if whole and any(map(_counts_rows, (*values, np.concatenate(values)))):
         raise UnusableError("numbers the rows")
     return Feature(name, compact(values[0]), compact(values[1]))
 

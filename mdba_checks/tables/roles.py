@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from mdba_checks.config import CheckConfig, Columns
-from mdba_checks.errors import InputError, did_you_mean
+from mdba_checks.errors import MOST_SHOWN, InputError, did_you_mean, listed
 from mdba_checks.tables.arrays import FloatArray, IntArray
 from mdba_checks.tables.decisions import some_values
 from mdba_checks.tables.kinds import Kind, kind_of, numbers
@@ -119,22 +119,44 @@ def find_roles(labels: pa.Table, gold: pa.Table, config: CheckConfig) -> Roles:
         ("cluster", columns.cluster),
         ("gold_weight", columns.gold_weight),
     ]
-    for table, where, wanted in ((labels, "labels", wanted_labels), (gold, "gold", wanted_gold)):
+    both = ((labels, "labels", wanted_labels), (gold, "gold", wanted_gold))
+    _refuse_missing(both)
+    for _, where, wanted in both:
         taken: dict[str, str] = {}
         for role, name in wanted:
             if name is None:
                 continue
-            if name not in table.column_names:
-                raise InputError(
-                    f"{where} has no column {name!r} for columns.{role}{_FLAGS.get(role, '')}."
-                    f"{did_you_mean(name, table.column_names)}"
-                )
             if name in taken:
                 raise InputError(
                     f"column {name!r} of {where} cannot be both {taken[name]} and {role}"
                 )
             taken[name] = role
     return roles
+
+
+def _refuse_missing(
+    both: Sequence[tuple[pa.Table, str, Sequence[tuple[str, str | None]]]],
+) -> None:
+    """Refuse columns that a table does not have, all of them in one line."""
+    missing = [
+        (table, where, f"{name!r} for columns.{role}{_FLAGS.get(role, '')}", name)
+        for table, where, wanted in both
+        for role, name in wanted
+        if name is not None and name not in table.column_names
+    ]
+    if not missing:
+        return
+    if len(missing) == 1:
+        ((table, where, said, name),) = missing
+        raise InputError(f"{where} has no column {said}.{did_you_mean(name, table.column_names)}")
+    lacking: dict[str, list[str]] = {}
+    for _, where, said, _ in missing:
+        lacking.setdefault(where, []).append(said)
+    lacks = [f"{where} has no column {', no '.join(said)}" for where, said in lacking.items()]
+    known = [f"{where}: {listed(table.column_names, MOST_SHOWN)}" for table, where, _ in both]
+    raise InputError(
+        f"{'; '.join(lacks)}. Known in {'; in '.join(known)}. mdba init proposes which is which"
+    )
 
 
 def _has_weights(gold: pa.Table, config: CheckConfig) -> bool:

@@ -42,6 +42,20 @@ TABLES: dict[str, tuple[Callable[[Tables], Tables], tuple[str, ...]]] = {
         lambda t: (t[0], t[1].rename(columns={"gold": "golden"})),
         ("gold has no column 'gold'", "--gold-label", "Did you mean 'golden'?"),
     ),
+    "several columns of other names": (
+        lambda t: (
+            t[0].rename(columns={"labeler": "Prüfer", "label": "Urteil"}),
+            t[1].rename(columns={"gold": "Richtig"}),
+        ),
+        (
+            "labels has no column 'labeler' for columns.labeler (--labeler), no 'label' for",
+            "columns.label (--label); gold has no column 'gold' for columns.gold (--gold-label).",
+            "Prüfer",
+            "Urteil",
+            "Richtig",
+            "mdba init proposes which is which",
+        ),
+    ),
     "no rows in labels": (lambda t: (t[0].head(0), t[1]), ("labels has no rows",)),
     "no rows in gold": (lambda t: (t[0], t[1].head(0)), ("gold has no rows",)),
     "one group only": (

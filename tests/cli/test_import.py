@@ -144,3 +144,22 @@ def test_an_export_is_not_written_over(mdba, wide):
     assert run.code == 2
     assert "it is an input" in run.err
     assert export.read_bytes() == before
+
+
+def test_the_next_command_names_the_group_and_the_answer_or_what_to_choose_from(mdba, tmp_path):
+    wide = pd.DataFrame({"id": range(8), "rater_1": list("ynynynyn"), "rater_2": list("nynynyny")})
+    wide = wide.replace({"y": "yes", "n": "no"})
+    told = []
+    for about in (
+        {},
+        {"sex": ["men", "women"] * 4},
+        {"kind": list("abab") * 2, "mood": list("cd") * 4},
+    ):
+        wide.assign(**about).to_csv(tmp_path / "wide.csv", index=False)
+        run = mdba("import", tmp_path / "wide.csv", "--output", tmp_path / "out.csv", "--force")
+        assert run.code == 0, run.err
+        told.append(run.out.partition("Next: ")[2].splitlines())
+    assert told[0][0].endswith("--gold GOLD --group COLUMN --positive yes")
+    assert told[0][1] == "COLUMN: the group that each item is about, which --items FILE can add"
+    assert told[1] == [told[0][0].replace("COLUMN", "sex")]
+    assert told[2][1] == "COLUMN: the group that each item is about, such as kind, mood"

@@ -321,3 +321,14 @@ def test_measurements_and_dates_are_no_people(tmp_path):
     )
     found = suggest(look_at(table))
     assert (found.labeler, found.group, found.label) == (None, None, "decision")
+
+
+def test_roles_are_proposed_from_content_where_no_name_is_known():
+    """Who decided is in one table alone; what was decided has the words of the experts."""
+    about = {"Geschlecht": ["Frauen", "Männer"] * 30, "Note": ["1,3", "2,7", "3,0"] * 20}
+    labels = pd.DataFrame(
+        {**about, "Prüfer": ["Jürgen", "Zoë", "Anna"] * 20, "Entscheidung": ["ja", "nein"] * 30}
+    )
+    gold = pd.DataFrame({**about, "Richtig": ["ja", "nein"] * 30})
+    found = suggest(look_at(labels), look_at(gold))
+    assert (found.labeler, found.label, found.gold) == ("Prüfer", "Entscheidung", "Richtig")

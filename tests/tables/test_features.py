@@ -43,6 +43,8 @@ def test_named_features_are_the_only_ones(labels: pd.DataFrame, gold: pd.DataFra
 
 
 def test_a_feature_may_be_called_item(labels: pd.DataFrame, gold: pd.DataFrame) -> None:
+    labels["item"] %= 10
+    gold["item"] %= 10
     data = load(labels, gold, CheckConfig(features=("item", "age")))
     assert data.features == ("age", "item")
     assert not data.has_items
@@ -85,6 +87,17 @@ def test_row_numbers_split_over_the_two_tables_are_row_numbers(
     numbers = np.random.default_rng(0).permutation(320)
     data = load(labels.assign(n=numbers[:240]), gold.assign(n=numbers[240:]), CONFIG)
     assert data.features == ALL
+
+
+def test_a_number_of_the_item_that_three_people_judged_is_not_a_feature(
+    labels: pd.DataFrame, gold: pd.DataFrame
+) -> None:
+    """Otherwise gold, whose items are numbered on from there, would seem to be of another kind."""
+    data = load(
+        labels.assign(essay=np.arange(240) // 3), gold.assign(essay=80 + np.arange(80)), CONFIG
+    )
+    assert data.features == ALL
+    assert any("'essay' is ignored: it numbers the rows" in each for each in data.messages)
 
 
 @pytest.mark.parametrize("name", ["", "Unnamed: 0", "__index_level_0__"])

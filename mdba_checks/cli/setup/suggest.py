@@ -129,7 +129,7 @@ def suggest(
         free = [each for each in table if each.name not in others and _fits(role, each)]
         if role in ("group", "item") and elsewhere:
             free = [each for each in free if each.name in elsewhere or role == "item"]
-        if role == "group":  # what both tables answer with is the decision
+        if role in ("group", "labeler"):  # what both tables answer with is the decision
             free = [each for each in free if each.name not in answers]
         name = _best(role, free, elsewhere, answers)
         if name is not None:

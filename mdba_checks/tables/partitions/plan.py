@@ -306,7 +306,7 @@ class _Column:
                 f"column {self.name!r} holds times or durations: used as a number of seconds"
             )
         whole = pa.types.is_integer(self.kind) and pa.types.is_integer(self.gold.type)
-        if whole and (labels.counts_rows(FEW_ROWS) or together.counts_rows(FEW_ROWS)):
+        if whole and any(each.counts_rows(FEW_ROWS) for each in (labels, gold, together)):
             raise UnusableError("numbers the rows")
         return PlannedNumber(self.name, together)
 
