@@ -14,6 +14,10 @@ random gold leaves undecided.
 ``coverage``: how often 90% intervals from chosen gold hold the true gap of the labels in the table.
 ``stopped``: the same with three rounds and a look after each, every comparison at the first look
 that settles it, else at the last.
+
+Models of labelers do not depend on gold, so they are fitted once for all gold of a draw. Draws are
+worked on seed by seed, over all settings, and what is written holds all draws so far: a run that is
+ended early has fewer of them.
 """
 
 from __future__ import annotations
@@ -24,25 +28,33 @@ import sys
 import time
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 
 from benchmarks.crowd_simulation import Shape, simulate_crowd
-from benchmarks.paper.datasets import load
+from benchmarks.paper import datasets
 from benchmarks.real_sets import DATA, hatecheck, payraise, words
 from benchmarks.scoring import RESULTS, gaps_in_table, in_processes, write
-from mdba_checks import Assessment, CheckConfig, assess, choose_gold, read_answers
+from mdba_checks import CheckConfig, choose_gold, read_answers
+from mdba_checks.estimation import estimate_rates, estimator, fit_pooled
+from mdba_checks.findings import at_look, estimated_gaps, inspect, judge_tables
 from mdba_checks.simulation import simulate
+from mdba_checks.tables import GoldRows, load
 
 RANDOM_SIZES = (100, 200, 400)
 ROUNDS = (100, 50, 50)
 ITEMS, LABELERS = 8_000, 8
 SHOWN = {
     "setting": "",
+    "draws": "",
     "needed": ".2f",
     "first": ".2f",
     "coverage": ".3f",
@@ -82,7 +94,7 @@ def paper(name: str, family: str, seed: int) -> World:
     """Return simulated labelers on one of the paper's data sets."""
     made = simulate(
         family=family,  # type: ignore[arg-type]
-        covariates=load(name, DATA.parent),
+        covariates=datasets.load(name, DATA.parent),
         n_items=ITEMS,
         n_labelers=LABELERS,
         gold_per_group=10,
@@ -142,34 +154,61 @@ def _settings() -> dict[str, Callable[[int], World]]:
 SETTINGS = _settings()
 
 
+class Checks:
+    """Checks of the same labels with different gold, as `assess` would make them."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        every = world.judged(world.items).reset_index(drop=True)
+        self._data = load(world.labels, every, world.config)
+        self._pooled = fit_pooled(self._data, seed=world.config.seed)
+        place = np.empty(len(every), dtype=int)
+        place[self._data.gold.position] = np.arange(len(every))
+        self._row = pd.Series(place, index=every["item"])
+
+    def __call__(
+        self, gold: pd.DataFrame, looks: tuple[tuple[int, int] | None, ...] = (None,)
+    ) -> list[pd.DataFrame]:
+        """Return what is found with this gold, as one look or as a look at rounds."""
+        rows = self._row[gold["item"]].to_numpy()
+        order = np.argsort(rows)
+        weight = gold["gold_weight"] if "gold_weight" in gold else np.ones(len(gold))
+        taken = {name: values[rows[order]] for name, values in vars(self._data.gold).items()}
+        mine = GoldRows(**taken | {"weight": np.asarray(weight, dtype=float)[order]})
+        data, config = replace(self._data, gold=mine), self._world.config
+        asked = estimator(config.estimator, config.c)
+        found = estimate_rates(data, [asked], pooled=self._pooled, seed=config.seed)
+        inspection, tables = inspect(data), []
+        for look in looks:
+            settings = at_look(config, look)
+            draft, estimated = estimated_gaps(data, found, asked, inspection, settings)
+            tables.append(judge_tables([(draft, estimated.basis)], settings))
+        return [_compared(table, self._world) for table in tables]
+
+
 def run(name: str, number: int) -> dict[str, Any]:
     """Return the figures of one draw."""
     world = SETTINGS[name](number)
+    check = Checks(world)
     rng = np.random.default_rng([zlib.crc32(name.encode()), number])
-    random = _random_order(world.items, rng)
+    random = world.items.iloc[rng.permutation(len(world.items))]
     found: dict[str, Any] = {"setting": name, "draw": number}
-    first, waits = None, None
+    waits = None
     for size in RANDOM_SIZES:
-        gold = random.groupby("group").head(size // random["group"].nunique())
-        looked = _compared(
-            assess(world.labels, world.judged(gold).reset_index(drop=True), world.config), world
-        )
-        if first is None:
-            first = looked
+        (looked,) = check(random.groupby("group").head(size // random["group"].nunique()))
+        if waits is None:
             waits = (looked["finding"] == "inconclusive").to_numpy()
             waits = waits if waits.any() else np.ones(len(looked), dtype=bool)
         found |= _figures(looked, waits, f"random_{size}")
     sheets = _judged_rounds(world, number)
-    for rounds in (1, len(ROUNDS)):
+    looks = []
+    for rounds in range(1, len(ROUNDS) + 1):
+        gold = read_answers(sheets[:rounds]).gold
+        at_once, in_rounds = check(gold, (None, (rounds, len(ROUNDS))))
+        looks.append(in_rounds)
         # As one look: what looking after every round costs is measured by itself.
-        gold = read_answers(sheets[:rounds]).gold.drop(columns="gold_round")
-        looked = _compared(assess(world.labels, gold, world.config), world)
-        found |= _figures(looked, waits, f"chosen_{sum(ROUNDS[:rounds])}")
-    return found | {"stopped": _stopped(world, sheets)}
-
-
-def _random_order(items: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
-    return items.iloc[rng.permutation(len(items))]
+        found |= _figures(at_once, waits, f"chosen_{sum(ROUNDS[:rounds])}")
+    return found | {"stopped": _stopped(looks)}
 
 
 def _judged_rounds(world: World, seed: int) -> list[pd.DataFrame]:
@@ -190,23 +229,17 @@ def _judged_rounds(world: World, seed: int) -> list[pd.DataFrame]:
     return sheets
 
 
-def _stopped(world: World, sheets: list[pd.DataFrame]) -> float:
+def _stopped(looks: list[pd.DataFrame]) -> float:
     """Return the share of intervals that hold the truth where people stop as soon as they can."""
-    held = done = None
-    for number in range(1, len(ROUNDS) + 1):
-        looked = _compared(
-            assess(world.labels, read_answers(sheets[:number]).gold, world.config), world
-        )
-        now = looked["held"].to_numpy()
-        held = now if held is None or done is None else np.where(done, held, now)
+    held = looks[-1]["held"].to_numpy()
+    for looked in reversed(looks[:-1]):
         settled = (looked["finding"] != "inconclusive").to_numpy()
-        done = settled if done is None else done | settled
-    return float(np.nanmean(held)) if held is not None else float("nan")
+        held = np.where(settled, looked["held"].to_numpy(), held)
+    return float(np.nanmean(held))
 
 
-def _compared(assessment: Assessment, world: World) -> pd.DataFrame:
+def _compared(gaps: pd.DataFrame, world: World) -> pd.DataFrame:
     """Return a row per comparison: half-width, finding, whether the interval holds the truth."""
-    gaps = assessment.gaps
     truth = world.truth.rename(columns={"gap": "truth"})
     found = gaps.merge(truth, on=["labeler", "group"], how="left", validate="one_to_one")
     held = (found["truth"] >= found["table_low"]) & (found["truth"] <= found["table_high"])
@@ -279,29 +312,43 @@ def random_items_for(wanted: float, sizes: tuple[int, ...], curve: list[float]) 
 
 
 def scale(n: int) -> dict[str, Any]:
-    """Return how long choosing from so many items takes, and how much memory."""
-    made = simulate(n_items=n + 2_000, n_labelers=20, gold_per_group=1_000, seed=1)
-    labels = made.labels
-    table_mb = labels.memory_usage(deep=True).sum() / 1e6
-    del made
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
-    begin, busy = time.perf_counter(), time.process_time()
-    chosen = choose_gold(labels, 200, config=CheckConfig(reference="men", jobs=2))
+    """Return how long choosing from so many items takes, and how much memory.
+
+    The table is made by another process and read from a file, so that the peak is that of choosing.
+    """
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "labels.parquet"
+        with ProcessPoolExecutor(1, get_context("spawn")) as other:
+            table_mb = other.submit(_write_labels, n, path).result()
+        small = next(pq.ParquetFile(path).iter_batches(3_000)).to_pandas()
+        choose_gold(small, 10, config=CheckConfig(reference="men", jobs=2))  # imports, once
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+        begin, busy = time.perf_counter(), time.process_time()
+        chosen = choose_gold(str(path), 200, config=CheckConfig(reference="men", jobs=2))
+        seconds, cpu_seconds = time.perf_counter() - begin, time.process_time() - busy
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     return {
-        "items": len(labels),
+        "items": n,
         "drawn": len(chosen.sheet),
-        "seconds": time.perf_counter() - begin,
-        "cpu_seconds": time.process_time() - busy,
+        "seconds": seconds,
+        "cpu_seconds": cpu_seconds,
         "table_mb": table_mb,
-        "peak_before_mb": before,
-        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3,
+        "more_mb": peak - before,
     }
+
+
+def _write_labels(n: int, path: Path) -> float:
+    """Write labels of so many items; return their size in memory."""
+    made = simulate(n_items=n + 2_000, n_labelers=20, gold_per_group=1_000, seed=1)
+    made.labels.to_parquet(path)
+    return float(made.labels.memory_usage(deep=True).sum() / 1e6)
 
 
 def main() -> None:
     """Run the settings and write what was found."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--only", nargs="+", choices=sorted(SETTINGS), metavar="SETTING")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--scale", type=int, metavar="ITEMS", help="measure time and memory only")
@@ -310,18 +357,27 @@ def main() -> None:
     if given.scale:
         rows = [scale(given.scale)]
         shown = {"items": ",", "seconds": ".1f", "cpu_seconds": ".1f", "table_mb": ".0f"}
-        shown |= {"peak_before_mb": ".0f", "peak_mb": ".0f"}
+        shown |= {"more_mb": ".0f"}
         write(
             given.output.with_stem(f"{given.output.stem}_scale"), "benchmarks.choose", rows, shown
         )
         print(rows[0])
         return
-    rows = []
-    for name in given.only or SETTINGS:
-        calls = [(name, number) for number in range(given.seeds)]
-        rows.append(summarize(list(in_processes(run, calls, given.jobs))))  # type: ignore[arg-type]
-        print({key: rows[-1][key] for key in SHOWN}, file=sys.stderr, flush=True)
-        write(given.output, "benchmarks.choose", rows, SHOWN)
+    names = list(given.only or SETTINGS)
+    seeds = range(given.first, given.first + given.seeds)
+    draws: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    for drawn in in_processes(run, [(name, seed) for seed in seeds for name in names], given.jobs):
+        draws[drawn["setting"]].append(drawn)
+        print(drawn["setting"], drawn["draw"], file=sys.stderr, flush=True)
+        if drawn["setting"] == names[-1]:
+            rows = [summarize(draws[name]) for name in names]
+            write(given.output, "benchmarks.choose", [*rows, _mean_of(rows)], SHOWN)
+
+
+def _mean_of(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the mean over settings, each counted once."""
+    numbers = pd.DataFrame(rows).drop(columns="setting")
+    return {"setting": "mean", **numbers.mean().to_dict()} | {"draws": rows[0]["draws"]}
 
 
 if __name__ == "__main__":

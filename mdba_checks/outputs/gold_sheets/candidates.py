@@ -90,19 +90,27 @@ def read_candidates(
     if items is not None:
         pool = read_table(items, text_columns=names, missing_values=config.missing_values)
         require(pool, {"item": item, "group": columns.only_group}, "items")
-    pool = _one_row_each(pool, item, columns.only_group)
     _refuse_new_groups(pool, table, columns.only_group)
+    # Rows, not tables: a copy of all of them would be as large as the labels.
+    group = as_names(pool.column(columns.only_group))
+    codes = group.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    rows = _one_row_each(pool.column(item), codes)
     if known is not None and item in known.column_names:
         judged = as_names(known.column(item)).dictionary
-        pool = pool.filter(pc.invert(pc.is_in(_text(pool.column(item)), judged)))
-    if not pool.num_rows:
+        candidates = pool.column(item).take(pa.array(rows))
+        rows = rows[~pc.is_in(_text(candidates), judged).to_numpy()]
+    if not len(rows):
         raise InputError("every item is judged already: there is nothing left to choose from")
-    rows, first_chance = _some_of_each(as_names(pool.column(columns.only_group)), n, rng)
-    taken = pool.take(pa.array(rows))
+    names_of_groups = group.dictionary.to_pylist()
+    sizes = np.bincount(codes[rows], minlength=len(names_of_groups)).tolist()
+    place, first_chance = _some_of_each(codes[rows], n, rng)
+    taken = pool.take(pa.array(rows[place]))
     hidden = {columns.labeler, columns.label, columns.cohort, columns.gold, columns.gold_weight}
     shown = [name for name in taken.column_names if name not in hidden - {columns.only_group}]
     taken = taken.select(shown)
     few = _fewer_labels(table, columns.labeler, rng)
+    del table, pool, group, codes, rows
+    pa.default_memory_pool().release_unused()
     gold = _beside(known, taken, _placeholder(few, known, config), config)
     n_known = 0 if known is None else known.num_rows
     asked = config.model_copy(update={"pseudonymize": False, "drop_missing": True})
@@ -110,13 +118,12 @@ def read_candidates(
     judged_rows = np.flatnonzero(data.gold.position < n_known)
     candidate_rows = np.flatnonzero(data.gold.position >= n_known)
     place = data.gold.position[candidate_rows] - n_known
-    counted = pc.value_counts(_text(pool.column(columns.only_group))).to_pylist()
     return Candidates(
         data=replace(data, gold=_rows_of(data.gold, judged_rows)),
         items=_rows_of(data.gold, candidate_rows),
         table=taken.take(pa.array(place)),
         first_chance=first_chance[place],
-        population={each["values"]: each["counts"] for each in counted},
+        population=dict(zip(names_of_groups, sizes, strict=True)),
     )
 
 
@@ -134,13 +141,13 @@ def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(pa.string())
 
 
-def _one_row_each(table: pa.Table, item: str, group: str) -> pa.Table:
+def _one_row_each(item: pa.ChunkedArray, group: IntArray) -> IntArray:
     """Return the first row about every item that has a name and a group."""
-    complete = pc.and_(pc.is_valid(table.column(item)), pc.is_valid(table.column(group)))
-    table = table.filter(complete)
-    codes = as_names(table.column(item)).indices.to_numpy()
-    first = np.sort(np.unique(codes, return_index=True)[1])
-    return table if len(first) == table.num_rows else table.take(pa.array(first))
+    names = as_names(item).indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    rows = np.flatnonzero((names >= 0) & (group >= 0))
+    first = np.full(int(names.max(initial=-1)) + 1, -1, dtype=np.int64)
+    first[names[rows[::-1]]] = rows[::-1]  # the last to be written is the first row
+    return np.sort(first[first >= 0])
 
 
 def _refuse_new_groups(pool: pa.Table, labels: pa.Table, group: str) -> None:
@@ -155,11 +162,8 @@ def _refuse_new_groups(pool: pa.Table, labels: pa.Table, group: str) -> None:
         )
 
 
-def _some_of_each(
-    group: pa.DictionaryArray, n: int, rng: np.random.Generator
-) -> tuple[IntArray, FloatArray]:
-    """Return rows at random, as many of every group as there are or are needed, and chances."""
-    codes = group.indices.to_numpy()
+def _some_of_each(codes: IntArray, n: int, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
+    """Return places at random, as many of every group as there are or are needed, and chances."""
     sizes = np.bincount(codes)
     enough = -(-max(LEAST_ITEMS, PER_DRAW * n) // max(len(sizes), 1))
     chosen, chance = [], []
