@@ -212,7 +212,7 @@ def serve() -> None:
     """Read tests from stdin, run them in a copy of this process, and write how it ended."""
     for name in ("xgboost", "mdba_checks.report", "mdba_checks.simulation"):
         importlib.import_module(name)
-    # What these have imported stays; our own modules are imported by every run, one of them changed.
+    # What these have imported stays; our own modules are imported anew by every run.
     for name in [each for each in sys.modules if each.partition(".")[0] == "mdba_checks"]:
         del sys.modules[name]
     for line in sys.stdin:

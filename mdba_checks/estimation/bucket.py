@@ -31,7 +31,7 @@ from mdba_checks.estimation.labelers import (
     Pool,
     Rows,
     fit_models,
-    know,
+    fit_to_pool,
 )
 from mdba_checks.estimation.lack_of_fit import LackOfFit
 from mdba_checks.estimation.right_answers import Correctness, Described
@@ -300,7 +300,7 @@ def _evidence(
             # People differ from the average; their mean does not.
             spread = spread + models.average.between[gold.group] * (f_gold * (1 - f_gold)) ** 2
         else:
-            known = bucket.known or know(rows, models.pool)
+            known = bucket.known or fit_to_pool(rows, models.pool)
             items = Items(gold.group, gold.linear, gold.trees)
             own = fit_models(rows, items, models.gold_fold, models.pool, known)
             f, f_gold, by_fold = own.on_rows, own.on_gold, own.by_fold

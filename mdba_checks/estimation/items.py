@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from mdba_checks.estimation.labelers import N_FOLDS, Items, Rows, know, predict_items
+from mdba_checks.estimation.labelers import N_FOLDS, Items, Rows, fit_to_pool, predict_items
 from mdba_checks.estimation.rates import Pooled, fit_shared, fold_of_gold
 from mdba_checks.estimation.right_answers import Described
 from mdba_checks.tables import Data, FloatArray, GoldRows, IntArray
@@ -72,7 +72,7 @@ def describe_items(
         trees=labels.trees[chosen],
     )
     with threadpool_limits(limits=1, user_api="blas"):
-        f = predict_items(rows, every, fold, pooled.pool, know(rows, pooled.pool))
+        f = predict_items(rows, every, fold, pooled.pool, fit_to_pool(rows, pooled.pool))
     correctness = None
     if with_gold:
         correctness = fit_shared(data, pooled, jobs=jobs, seed=seed).models.correctness

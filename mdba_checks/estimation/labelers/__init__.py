@@ -22,7 +22,7 @@ from mdba_checks.estimation.labelers.models import (
     over_folds,
     predict_items,
 )
-from mdba_checks.estimation.labelers.pool import Items, Known, MapFolds, Pool, fit_pool, know
+from mdba_checks.estimation.labelers.pool import Items, Known, MapFolds, Pool, fit_pool, fit_to_pool
 from mdba_checks.estimation.labelers.rows import Rows
 
 __all__ = [
@@ -46,7 +46,7 @@ __all__ = [
     "fit_models",
     "fit_pool",
     "fit_rules",
-    "know",
+    "fit_to_pool",
     "one_batch",
     "over_folds",
     "predict_items",

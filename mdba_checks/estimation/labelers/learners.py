@@ -116,21 +116,10 @@ def _one_thread() -> AbstractContextManager[None]:
 
 
 class FittedBooster:
-    """Fitted trees; they can be written down and read back."""
+    """Fitted trees."""
 
     def __init__(self, booster: Any) -> None:
         self._booster = booster
-
-    @classmethod
-    def from_bytes(cls, raw: bytes) -> FittedBooster:
-        """Read what `to_bytes` returned."""
-        import xgboost
-
-        return cls(xgboost.Booster({"nthread": 1}, model_file=bytearray(raw)))
-
-    def to_bytes(self) -> bytes:
-        """Return the trees as UBJSON, which holds numbers and texts and nothing that could run."""
-        return bytes(self._booster.save_raw("ubj"))
 
     def logit(self, columns: FloatArray) -> FloatArray:
         """Return one logit per row."""

@@ -162,8 +162,8 @@ def fit_pool(
     return pool, Known(own, logits)
 
 
-def know(rows: Rows, pool: Pool) -> Known:
-    """Find out about labelers that the pool was not fitted on."""
+def fit_to_pool(rows: Rows, pool: Pool) -> Known:
+    """Return the rules and predictions of labelers that the pool was not fitted on."""
     own = fit_own_rules(rows, pool.rule, pool.rate)
     logits = _rule_logits(rows, pool.rule, own)
     columns = _row_columns(rows, own, logits, linear=pool.uses_linear)

@@ -17,7 +17,7 @@ from mdba_checks.estimation.labelers import (
     assign_folds,
     fit_models,
     fit_pool,
-    know,
+    fit_to_pool,
     over_folds,
 )
 from tests.helpers import make_rows, some_of
@@ -88,7 +88,7 @@ def test_a_bucket_of_labelers_has_the_models_it_has_among_all(world):
 
 def test_finding_out_again_about_labelers_of_the_pool_gives_the_same(world):
     rows, _, pool, known, *_ = world
-    again = know(rows, pool)
+    again = fit_to_pool(rows, pool)
     np.testing.assert_allclose(again.logits, known.logits, atol=1e-6)
     np.testing.assert_allclose(again.own.coef, known.own.coef, atol=1e-8)
 
@@ -97,7 +97,7 @@ def test_a_labeler_outside_the_pool_is_modelled_too(world):
     rows, gold, _, _, chance, on_gold = world
     pool, _ = pool_of(some_of(rows, slice(0, 2700)))
     stranger = some_of(rows, slice(2700, 3600))
-    models = fit_models(stranger, gold, np.full(300, NOWHERE), pool, know(stranger, pool))
+    models = fit_models(stranger, gold, np.full(300, NOWHERE), pool, fit_to_pool(stranger, pool))
     assert np.abs(models.on_rows - chance[2700:]).mean() < 0.12
     assert np.abs(models.on_gold[0] - on_gold[3]).mean() < 0.12
 
