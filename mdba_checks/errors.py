@@ -163,6 +163,10 @@ class SettingsError(InputError):
         return type(self), (self.problems, self.origin)
 
 
+class NeedsAllRowsError(InputError):
+    """Something about labels in parts that only a process with all rows can do."""
+
+
 class MissingExtraError(CheckError):
     """A part was asked for whose optional dependency is not installed (exit code 2)."""
 

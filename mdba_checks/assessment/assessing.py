@@ -6,15 +6,16 @@ gaps, what the checks look at), and `_assessment` judges all answers together.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from mdba_checks.assessment.result import Assessment
 from mdba_checks.config import CheckConfig, EstimatorName
+from mdba_checks.errors import NeedsAllRowsError
 from mdba_checks.estimation import (
     ClassifierLearner,
     Estimator,
@@ -22,7 +23,9 @@ from mdba_checks.estimation import (
     Progress,
     estimate_rates,
     estimator,
+    jobs_of,
     open_engine,
+    open_workers,
 )
 from mdba_checks.findings import (
     Estimated,
@@ -104,12 +107,22 @@ def assess_with(
     progress: Progress | None = None,
 ) -> dict[EstimatorName, Assessment]:
     """Assess with several estimators; the labeler models are fitted once for all of them."""
-    if progress:
-        progress("reading", 0, 1)
-    opened = open_tables(labels, gold, config, text_model=text_model)
-    if progress:
-        progress("reading", 1, 1)
-    found = assess_tables(opened, config, estimators, learner=learner, progress=progress)
+
+    def assessed(*, in_parts: bool) -> dict[EstimatorName, Assessment]:
+        if progress:
+            progress("reading", 0, 1)
+        opened = open_tables(labels, gold, config, text_model=text_model, in_parts=in_parts)
+        if progress:
+            progress("reading", 1, 1)
+        return assess_tables(opened, config, estimators, learner=learner, progress=progress)
+
+    with open_workers(labels, config):
+        try:
+            found = assessed(in_parts=True)
+        except NeedsAllRowsError:
+            if not isinstance(labels, (str, Path)):
+                raise
+            found = assessed(in_parts=False)  # a file can be read here as well
     origin = Origin.of(labels, gold, learner=learner, text_model=text_model)
     return {name: replace(each, origin=origin) for name, each in found.items()}
 
@@ -175,17 +188,13 @@ def _assess_all(
     """Estimate one question after the other, and judge all of them together."""
     asked = [estimator(name, config.c) for name in dict.fromkeys(estimators)]
     answers: dict[Question, _Answer] = {}
-    with open_engine(config.engine, config.cluster, _jobs(config)) as engine:
+    with open_engine(config.engine, config.cluster, jobs_of(config)) as engine:
         for data, progress in each:
             how: dict[str, Any] = {"pooled": pooled, "engine": engine, "progress": progress}
             if learner is not None:
                 how["learner"] = ClassifierLearner(learner)
             answers[data.question] = _answer(data, config, asked, how)
     return {one.name: _assessment(answers, config, one.name) for one in asked}
-
-
-def _jobs(config: CheckConfig) -> int:
-    return config.jobs or os.cpu_count() or 1
 
 
 def _answer(
@@ -195,7 +204,7 @@ def _answer(
     if config.pseudonymize:
         data, pseudonyms = under_pseudonyms(data, read_key())
     estimation = estimate_rates(
-        data, asked, metric=config.metric, jobs=_jobs(config), seed=config.seed, **how
+        data, asked, metric=config.metric, jobs=jobs_of(config), seed=config.seed, **how
     )
     inspection, looked = inspect(data), at_look(config, data.rounds)
     found = {

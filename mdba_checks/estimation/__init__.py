@@ -15,7 +15,7 @@ from mdba_checks.estimation.crowd import (
     fit_crowd,
     spread,
 )
-from mdba_checks.estimation.engines import open_engine
+from mdba_checks.estimation.engines import jobs_of, open_engine, open_workers
 from mdba_checks.estimation.estimators import (
     ESTIMATORS,
     Averaged,
@@ -62,6 +62,8 @@ __all__ = [
     "estimator",
     "fit_crowd",
     "fit_pooled",
+    "jobs_of",
     "open_engine",
+    "open_workers",
     "spread",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from mdba_checks.errors import InputError
+from mdba_checks.errors import NeedsAllRowsError
 from mdba_checks.estimation.bucket import Bucket, Common, Estimation, estimate_bucket
 from mdba_checks.estimation.estimators import Estimator
 from mdba_checks.tables import Data, IntArray, RemoteRows
@@ -18,7 +18,7 @@ def refuse_inferring(estimators: Sequence[Estimator]) -> None:
     """Refuse estimators that read all rows in one place."""
     for each in estimators:
         if each.infer:
-            raise InputError(
+            raise NeedsAllRowsError(
                 f"estimator {each.name!r} reads all rows in one process: choose mdba_dr or mdba, "
                 "or check a Parquet file with engine local"
             )

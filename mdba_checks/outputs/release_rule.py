@@ -18,7 +18,7 @@ import pandas as pd
 from mdba_checks.assessment import Assessment, assess
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import CheckError, InputError, hide_secrets, listed
-from mdba_checks.estimation import ESTIMATORS, Progress
+from mdba_checks.estimation import ESTIMATORS, Progress, open_workers
 from mdba_checks.outputs.annotate import annotate, read_assessed, read_once, refuse_annotated
 from mdba_checks.outputs.copied_rows import format_of, open_rows
 from mdba_checks.outputs.lineage import openlineage_facets
@@ -193,7 +193,8 @@ def decide_release(
     if assessment.parts is None:
         parts = quarantine(labels, gold, judged, **how)
     else:
-        parts = quarantine_parts(in_parts(labels, judged.config), gold, judged, **how)
+        with open_workers(labels, judged.config):
+            parts = quarantine_parts(in_parts(labels, judged.config), gold, judged, **how)
     rest = parts.decision
     if rest.stops:
         said = f"without the rows taken out: {rest.verdict}. {' '.join(rest.reasons)}"
@@ -270,7 +271,8 @@ def write_release(
         openlineage=openlineage_facets(record), messages=[*record.messages, *messages]
     )
     if judged.parts is not None:
-        published = _write_parts(labels, found, output, record, force=force, inputs=inputs)
+        with open_workers(labels, judged.config):
+            published = _write_parts(labels, found, output, record, force=force, inputs=inputs)
         return replace(published, messages=messages)
     if isinstance(parts, QuarantinedParts):
         msg = "labels that were read are not in parts"

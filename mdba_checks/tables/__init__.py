@@ -32,6 +32,7 @@ from mdba_checks.tables.partitions import (
     RemoteMatrix,
     RemoteRows,
     TakenOut,
+    needs_dask,
     parts_of,
 )
 from mdba_checks.tables.pseudonyms import KEY_VARIABLE, pseudonym, read_key, under_pseudonyms
@@ -106,6 +107,7 @@ __all__ = [
     "load",
     "local_copy",
     "match_name",
+    "needs_dask",
     "open_csv",
     "open_parquet",
     "open_table",

@@ -263,10 +263,18 @@ Opened: TypeAlias = OpenedTables | OpenedParts
 
 
 def open_tables(
-    labels: Source, gold: Source, config: CheckConfig, *, text_model: TextModel | None = None
+    labels: Source,
+    gold: Source,
+    config: CheckConfig,
+    *,
+    text_model: TextModel | None = None,
+    in_parts: bool = True,
 ) -> Opened:
-    """Read both tables, once for all questions; parameters as for `load`."""
-    parts = parts_of(labels, config)
+    """Read both tables, once for all questions; parameters as for `load`.
+
+    Labels stay in parts where they can, unless `in_parts` is false.
+    """
+    parts = parts_of(labels, config) if in_parts else None
     if parts is not None:
         return OpenedParts(parts, gold, config)
     if text_model is None and config.text_model is not None:

@@ -7,14 +7,16 @@ engines give the same numbers; a bucket that is lost with its machine is done ag
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
-from mdba_checks.config import EngineName
+from mdba_checks.config import CheckConfig, EngineName
 from mdba_checks.estimation.engines.local import LocalEngine
+from mdba_checks.tables import needs_dask
 
-__all__ = ["Engine", "LocalEngine", "open_engine"]
+__all__ = ["Engine", "LocalEngine", "jobs_of", "open_engine", "open_workers"]
 
 C = TypeVar("C")
 S = TypeVar("S")
@@ -62,3 +64,18 @@ def open_engine(name: EngineName, cluster: str | None, jobs: int) -> Iterator[En
             yield engine
     else:
         yield LocalEngine(jobs)
+
+
+def jobs_of(config: CheckConfig) -> int:
+    """Return how many buckets are worked on at a time on this machine."""
+    return config.jobs or os.cpu_count() or 1
+
+
+@contextmanager
+def open_workers(labels: object, config: CheckConfig) -> Iterator[None]:
+    """Open the cluster whose workers read the labels, where they do; it is closed at the end."""
+    if not needs_dask(labels, config):
+        yield
+        return
+    with open_engine("dask", config.cluster, jobs_of(config)):
+        yield

@@ -7,7 +7,7 @@ worker when one is lost.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -49,11 +49,18 @@ def dask_engine(address: str | None, jobs: int) -> Iterator[DaskEngine]:
     """Connect to a scheduler, or start a cluster of `jobs` processes on this machine."""
     try:
         import dask
-        from distributed import Client, LocalCluster
+        from distributed import Client, LocalCluster, default_client
     except ImportError:
         raise MissingExtraError("engine: dask", "dask") from None
     cluster_of: Any = LocalCluster  # Dask's classes have no types
     client_of: Any = Client
+    current: Any = default_client
+    there = None
+    with suppress(ValueError):  # nobody has opened one
+        there = current()
+    if there is not None and address in (None, there.scheduler.address):
+        yield DaskEngine(there)
+        return
     # Tasks carry the rows of their bucket, which is their purpose.
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 GiB"}):
         if address is None:

@@ -5,7 +5,7 @@ features, and what a function makes of the rows of a bucket of labelers.
 """
 
 from mdba_checks.tables.partitions.kept import KeptRows, TakenOut
-from mdba_checks.tables.partitions.opening import load_parts, parts_of
+from mdba_checks.tables.partitions.opening import load_parts, needs_dask, parts_of
 from mdba_checks.tables.partitions.partitioned import (
     BUCKET,
     ROWS_CHANGED,
@@ -27,5 +27,6 @@ __all__ = [
     "RemoteRows",
     "TakenOut",
     "load_parts",
+    "needs_dask",
     "parts_of",
 ]

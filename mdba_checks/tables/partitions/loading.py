@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from mdba_checks.config import CheckConfig
-from mdba_checks.errors import InputError
+from mdba_checks.errors import NeedsAllRowsError
 from mdba_checks.tables.answer_words import words_for
 from mdba_checks.tables.arrays import IntArray
 from mdba_checks.tables.clusters import assign_clusters
@@ -122,11 +122,11 @@ def load_parts(parts: Partitions, gold: Source, config: CheckConfig) -> Data:
 
 def _refuse_settings(config: CheckConfig) -> None:
     if config.pseudonymize:
-        raise InputError(
+        raise NeedsAllRowsError(
             "pseudonymize works with the local engine only: check a Parquet file with engine local"
         )
     if len(config.columns.groups) > 1 or config.positive == EACH:
-        raise InputError(
+        raise NeedsAllRowsError(
             "labels that stay on a cluster are compared by one group column and one meaning of "
             "positive: name one of each, or check a Parquet file with engine local"
         )

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mdba_checks.config import CheckConfig
-from mdba_checks.errors import InputError
+from mdba_checks.errors import InputError, NeedsAllRowsError
 from mdba_checks.tables.arrays import IntArray
 from mdba_checks.tables.columns import LookedAt, kind_in_words
 from mdba_checks.tables.dates import holds_dates
@@ -251,8 +251,8 @@ def candidates(
     return names
 
 
-def _needs_all_rows(name: str, reason: str) -> InputError:
-    return InputError(
+def _needs_all_rows(name: str, reason: str) -> NeedsAllRowsError:
+    return NeedsAllRowsError(
         f"column {name!r} {reason}, which only the local engine reads: name the features to use "
         "without it (features), or check a Parquet file with engine local"
     )

@@ -4,7 +4,7 @@ from mdba_checks.tables.sources.csv_files import read_csv
 from mdba_checks.tables.sources.database import first_line, is_database, without_secrets
 from mdba_checks.tables.sources.json_files import json_records
 from mdba_checks.tables.sources.object_storage import is_remote, local_copy, without_file_scheme
-from mdba_checks.tables.sources.parquet_files import LargeParquet
+from mdba_checks.tables.sources.parquet_files import LargeParquet, columns_of, files_of
 from mdba_checks.tables.sources.reading import (
     SUFFIXES,
     Source,
@@ -22,7 +22,9 @@ __all__ = [
     "SUFFIXES",
     "LargeParquet",
     "Source",
+    "columns_of",
     "dates_in_text",
+    "files_of",
     "first_line",
     "is_database",
     "is_remote",

@@ -35,7 +35,7 @@ def is_large(size: int) -> bool:
 
 def read_parts(path: Path) -> pa.Table:
     """Read a file, or all parts in a folder, as one table."""
-    tables = [_part(part, keys) for part, keys in _parts(path)]
+    tables = [_part(part, keys) for part, keys in files_of(path)]
     return tables[0] if path.is_file() else _together(tables, path)
 
 
@@ -64,13 +64,13 @@ class LargeParquet:
         types: dict[str, pa.DataType] = {}
         sizes: Counter[str] = Counter()
         num_rows = 0
-        for part, keys in _parts(path):
+        for part, keys in files_of(path):
             with _opened(part) as file:
                 num_rows += file.metadata.num_rows
                 sizes += _sizes(file)
                 # By place: a name that is there twice cannot be asked for; it is refused later.
                 known = dict(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True))
-                own = {name: known[name] for name in _columns(file)}
+                own = {name: known[name] for name in columns_of(file)}
                 # A part may have nothing but gaps in a column; then another one knows its type.
                 for name, kind in {**dict.fromkeys(keys, pa.string()), **own}.items():
                     if pa.types.is_null(types.get(name, pa.null())):
@@ -84,7 +84,7 @@ class LargeParquet:
         if name in self.added:
             return self.added[name]
         self._refuse_too_large(name)
-        tables = [_part(part, keys, only=name) for part, keys in _parts(self.path)]
+        tables = [_part(part, keys, only=name) for part, keys in files_of(self.path)]
         column = self.understood(name, _together(tables, self.path).column(name))
         return column if self.rows is None else column.take(pa.array(self.rows))
 
@@ -95,9 +95,9 @@ class LargeParquet:
             yield from (table.slice(b, most_rows) for b in range(0, self.num_rows, most_rows))
             return
         begin = 0
-        for part, keys in _parts(self.path):
+        for part, keys in files_of(self.path):
             with _opened(part) as file:
-                own = set(_columns(file))
+                own = set(columns_of(file))
                 for batch in file.iter_batches(most_rows, columns=[n for n in names if n in own]):
                     columns = {
                         name: batch.column(name)
@@ -149,7 +149,7 @@ class LargeParquet:
         return replace(self, column_names=[n for n in self.column_names if n not in names])
 
 
-def _parts(path: Path) -> list[tuple[Path, dict[str, str]]]:
+def files_of(path: Path) -> list[tuple[Path, dict[str, str]]]:
     """Return the files, each with the columns that the names of its folders hold (``year=26``)."""
     if path.is_file():
         return [(path, {})]
@@ -169,7 +169,7 @@ def _parts(path: Path) -> list[tuple[Path, dict[str, str]]]:
 
 def _part(path: Path, keys: dict[str, str], *, only: str | None = None) -> pa.Table:
     with _opened(path) as file:
-        names = _columns(file)
+        names = columns_of(file)
         if only is None:
             table = file.read()
             table = table.drop_columns(list(set(table.column_names) - set(names)))
@@ -203,7 +203,8 @@ def _sizes(file: pq.ParquetFile) -> Counter[str]:
     return found
 
 
-def _columns(file: pq.ParquetFile) -> list[str]:
+def columns_of(file: pq.ParquetFile) -> list[str]:
+    """Return the names of a file's columns, without the index of pandas."""
     # pandas stores its index so; in a DataFrame it is not a column either.
     names = file.schema_arrow.names
     return [name for name in names if not re.fullmatch(r"__index_level_\d+__", name)]
