@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -336,3 +337,36 @@ def test_a_model_that_is_not_there_is_one_line(tmp_path):
         load(labels, gold, CheckConfig(text_model="all-MiniLM"))
     with pytest.raises(InputError, match=r"pip install sentence-transformers|cannot be loaded"):
         load(labels, gold, CheckConfig(text_model=str(tmp_path)))
+
+
+def _excel(table: pd.DataFrame, path: Path) -> Path:
+    table.to_excel(path.with_suffix(".xlsx"), index=False)
+    return path.with_suffix(".xlsx")
+
+
+def _json_lines(table: pd.DataFrame, path: Path) -> Path:
+    table.to_json(path.with_suffix(".jsonl"), orient="records", lines=True)
+    return path.with_suffix(".jsonl")
+
+
+def _utf16(table: pd.DataFrame, path: Path) -> Path:
+    table.to_csv(path.with_suffix(".csv"), index=False, sep=";", encoding="utf-16")
+    return path.with_suffix(".csv")
+
+
+@pytest.mark.parametrize("keep", [_excel, _json_lines, _utf16])
+def test_every_source_gives_the_components_of_the_same_texts_in_parquet(keep, tmp_path):
+    """Umlauts, emoji, quotes, commas and line breaks are part of the text."""
+    rng = np.random.default_rng(6)
+    texts = sentences(rng, 300, "German")
+    texts = [f'{text} "ja", 😀\nund; mehr' if n % 3 else text for n, text in enumerate(texts)]
+    labels, gold = tables(texts)
+    labels.to_parquet(tmp_path / "labels.parquet")
+    gold.to_parquet(tmp_path / "gold.parquet")
+    typed = load(tmp_path / "labels.parquet", tmp_path / "gold.parquet", CheckConfig())
+    kept = load(keep(labels, tmp_path / "one"), keep(gold, tmp_path / "two"), CheckConfig())
+    for table in ("labels", "gold"):
+        one, other = (getattr(each, table) for each in (typed, kept))
+        np.testing.assert_array_equal(one.position, other.position)
+        np.testing.assert_array_equal(one.trees[:], other.trees[:])
+        np.testing.assert_array_equal(one.linear[:], other.linear[:])
