@@ -1,4 +1,4 @@
-"""Stop biased human labels before they train a model.
+"""Stop biased labels before they train a model.
 
 From a table of labels by many people and a small gold table, `assess` estimates how differently
 every labeler treats groups of people, with honest uncertainty; `gate` turns that into a verdict,

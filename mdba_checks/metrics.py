@@ -249,6 +249,8 @@ class Wording:
         --------
         >>> Wording(METRICS["fpr"]).rates(("women", 0.1), ("men", 0.2), gap=-0.1)
         'says yes for 10% of women and 20% of men where no is right'
+        >>> Wording(METRICS["fpr"]).rates(("women", 0.3), ("men", -0.001), gap=0.3)
+        'says yes for 30% of women and 0% of men where no is right'
         """
         digits, _ = _digits(group[1], reference[1], gap)
         adjective = "" if self.of_all else self.words.adjective(self.metric.right)
@@ -262,9 +264,9 @@ class Wording:
         return _RATES.format(
             decides=self.words.decides(self.metric.said),
             group=names[0],
-            rate=f"{group[1]:.{digits}%}",
+            rate=f"{group[1]:z.{digits}%}",
             reference=names[1],
-            rate_reference=f"{reference[1]:.{digits}%}",
+            rate_reference=f"{reference[1]:z.{digits}%}",
             where=where,
         )
 

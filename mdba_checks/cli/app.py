@@ -38,7 +38,7 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 app = typer.Typer(
     name="mdba",
-    help="Stop biased human labels before they train a model.",
+    help="Stop biased labels before they train a model.",
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
@@ -74,7 +74,7 @@ def _root(
         ),
     ] = False,
 ) -> None:
-    """Stop biased human labels before they train a model."""
+    """Stop biased labels before they train a model."""
 
 
 def run(arguments: list[str]) -> int:

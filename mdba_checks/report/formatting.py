@@ -45,16 +45,16 @@ def interval(
 
 
 def percent(share: float | None, *, ascii_only: bool = False) -> str:
-    """Return a rate as a percentage.
+    """Return a rate as a percentage; an estimate just below zero is 0%, not -0%.
 
     Examples
     --------
-    >>> percent(0.497), percent(math.nan)
-    ('50%', '–')
+    >>> percent(0.497), percent(-0.001), percent(math.nan)
+    ('50%', '0%', '–')
     """
     if share is None or not math.isfinite(share):
         return signed(None, ascii_only=ascii_only)
-    return f"{share:.0%}"
+    return f"{share:z.0%}"
 
 
 def p_value(value: float) -> str:
