@@ -332,3 +332,19 @@ def test_roles_are_proposed_from_content_where_no_name_is_known():
     gold = pd.DataFrame({**about, "Richtig": ["ja", "nein"] * 30})
     found = suggest(look_at(labels), look_at(gold))
     assert (found.labeler, found.label, found.gold) == ("Prüfer", "Entscheidung", "Richtig")
+
+
+def test_texts_are_what_models_read_and_not_the_names_of_items():
+    words = ["the", "photo", "is", "really", "nice", "and", "kind"]
+    texts = [" ".join([*words, f"number{number}"]) for number in range(60)]
+    labels = pd.DataFrame(
+        {
+            "text": texts,
+            "comment_id": range(100, 160),
+            "dialect": ["a", "b"] * 30,
+            "moderator": ["x", "y", "z"] * 20,
+            "action": ["keep", "remove"] * 30,
+        }
+    )
+    gold = labels.drop(columns="moderator").rename(columns={"action": "should_be"})
+    assert suggest(look_at(labels), look_at(gold)).item == "comment_id"

@@ -20,6 +20,8 @@ _MOST_GROUPS = 20
 _MOST_CLASSES = 12  # labels of one question
 _MOST_CODED_GROUPS = 6  # numbers that stand for groups; beyond this they count something
 _ROWS_PER_LABELER = 5
+_PROSE = 3  # words, on average of so many rows; a name has up to three
+_LOOKED_AT = 200
 
 # Words that a column of this role is called by, the surest first.
 _WORDS = {
@@ -50,6 +52,7 @@ class Column:
     n_rows: int
     n_values: int
     values: tuple[str, ...]
+    is_prose: bool = False  # sentences, which models read, and not names of things
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,15 @@ def _describe(name: str, column: pa.ChunkedArray) -> Column:
     count = pc.count_distinct(column).as_py()
     # Spelling a million measurements would take long, and nobody wants to see them.
     values = sorted(as_names(column).dictionary.to_pylist()) if count <= _MOST_GROUPS else ()
-    return Column(name=name, kind=kind, n_rows=len(column), n_values=count, values=tuple(values))
+    some = column.slice(0, _LOOKED_AT).drop_null().to_pylist() if kind is Kind.TEXT else []
+    return Column(
+        name=name,
+        kind=kind,
+        n_rows=len(column),
+        n_values=count,
+        values=tuple(values),
+        is_prose=bool(some) and sum(len(each.split()) for each in some) > _PROSE * len(some),
+    )
 
 
 def suggest(
@@ -170,7 +181,8 @@ def _fits(role: str, column: Column) -> bool:
     if role == "labeler":
         least = 2 if column.kind is Kind.TEXT else 3  # 0 and 1 are an answer, not two people
         return least <= column.n_values <= column.n_rows / _ROWS_PER_LABELER
-    return column.n_values > column.n_rows / 20 and _name_score(role, column.name) > 0
+    named = _name_score(role, column.name) > 0
+    return column.n_values > column.n_rows / 20 and named and not column.is_prose
 
 
 def _same_values(labels: Sequence[Column], gold: Sequence[Column]) -> set[str]:
