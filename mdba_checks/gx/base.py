@@ -30,6 +30,7 @@ from mdba_checks.errors import CheckError, InputError, SettingsError, did_you_me
 from mdba_checks.gx.estimates import estimate
 from mdba_checks.gx.from_config import fields_from
 from mdba_checks.gx.gold import check_place
+from mdba_checks.gx.metadata import METADATA, describe
 from mdba_checks.gx.metric import METRIC, LabelsAndGold
 from mdba_checks.gx.rendering import GapRenderers, in_words
 from mdba_checks.gx.unexpected import only_counted, spelled, under_pseudonyms, unexpected_rows
@@ -128,6 +129,17 @@ class LabelerGapExpectation(GapRenderers, _RuleFields, BatchExpectation):  # typ
 
     metric: ClassVar[MetricName]
     about: ClassVar[About] = "labeler"
+    library_metadata: ClassVar[dict[str, str | list[str] | bool]] = METADATA
+    _library_metadata = library_metadata
+
+    class Config:
+        """What Great Expectations shows about every one of them."""
+
+        @staticmethod
+        def schema_extra(schema: dict[str, Any], model: Any) -> None:
+            """Describe an expectation in its JSON schema, by the first line of its docstring."""
+            describe(schema, model, (model.__doc__ or "").partition("\n")[0])
+
     metric_dependencies: ClassVar[tuple[str, ...]] = (METRIC,)
     domain_keys: ClassVar[tuple[str, ...]] = ("batch_id", "row_condition", "condition_parser")
     success_keys: ClassVar[tuple[str, ...]] = RULE_FIELDS

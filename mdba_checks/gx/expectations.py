@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from mdba_checks.gx.base import LabelerGapExpectation
-from mdba_checks.gx.metadata import METADATA, describe
 from mdba_checks.gx.together import (
     ExpectCohortFprGapToBeWithin,
     ExpectCohortTprGapToBeWithin,
@@ -181,22 +180,11 @@ class ExpectLabelerTprGapToBeWithin(LabelerGapExpectation):
     """
 
     metric: ClassVar[MetricName] = "tpr"
-    library_metadata: ClassVar[dict[str, str | list[str] | bool]] = METADATA
-    _library_metadata = library_metadata
 
     class Config:
         """What Great Expectations shows about the class."""
 
         title = "Expect labeler true positive rate gap to be within"
-
-        @staticmethod
-        def schema_extra(schema: dict[str, Any], model: Any) -> None:
-            """Describe the expectation in its JSON schema."""
-            describe(
-                schema,
-                model,
-                "Expect every labeler's true positive rate to be alike in all groups.",
-            )
 
 
 class ExpectLabelerFprGapToBeWithin(LabelerGapExpectation):
@@ -271,22 +259,11 @@ class ExpectLabelerFprGapToBeWithin(LabelerGapExpectation):
     """
 
     metric: ClassVar[MetricName] = "fpr"
-    library_metadata: ClassVar[dict[str, str | list[str] | bool]] = METADATA
-    _library_metadata = library_metadata
 
     class Config:
         """What Great Expectations shows about the class."""
 
         title = "Expect labeler false positive rate gap to be within"
-
-        @staticmethod
-        def schema_extra(schema: dict[str, Any], model: Any) -> None:
-            """Describe the expectation in its JSON schema."""
-            describe(
-                schema,
-                model,
-                "Expect every labeler's false positive rate to be alike in all groups.",
-            )
 
 
 # The names that suites use for all expectations about label bias.

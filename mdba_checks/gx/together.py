@@ -5,10 +5,9 @@ They share their estimate with the expectations about labelers of the same suite
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from mdba_checks.gx.base import LabelerGapExpectation
-from mdba_checks.gx.metadata import METADATA, describe
 from mdba_checks.metrics import MetricName
 from mdba_checks.verdict import About
 
@@ -102,22 +101,11 @@ class ExpectOverallTprGapToBeWithin(LabelerGapExpectation):
 
     metric: ClassVar[MetricName] = "tpr"
     about: ClassVar[About] = "whole"
-    library_metadata: ClassVar[dict[str, str | list[str] | bool]] = METADATA
-    _library_metadata = library_metadata
 
     class Config:
         """What Great Expectations shows about the class."""
 
         title = "Expect overall true positive rate gap to be within"
-
-        @staticmethod
-        def schema_extra(schema: dict[str, Any], model: Any) -> None:
-            """Describe the expectation in its JSON schema."""
-            describe(
-                schema,
-                model,
-                "Expect the true positive rate of all labels together to be alike in all groups.",
-            )
 
 
 class ExpectOverallFprGapToBeWithin(LabelerGapExpectation):
@@ -134,22 +122,11 @@ class ExpectOverallFprGapToBeWithin(LabelerGapExpectation):
 
     metric: ClassVar[MetricName] = "fpr"
     about: ClassVar[About] = "whole"
-    library_metadata: ClassVar[dict[str, str | list[str] | bool]] = METADATA
-    _library_metadata = library_metadata
 
     class Config:
         """What Great Expectations shows about the class."""
 
         title = "Expect overall false positive rate gap to be within"
-
-        @staticmethod
-        def schema_extra(schema: dict[str, Any], model: Any) -> None:
-            """Describe the expectation in its JSON schema."""
-            describe(
-                schema,
-                model,
-                "Expect the false positive rate of all labels together to be alike in all groups.",
-            )
 
 
 class ExpectCohortTprGapToBeWithin(LabelerGapExpectation):
@@ -248,23 +225,11 @@ class ExpectCohortTprGapToBeWithin(LabelerGapExpectation):
 
     metric: ClassVar[MetricName] = "tpr"
     about: ClassVar[About] = "cohort"
-    library_metadata: ClassVar[dict[str, str | list[str] | bool]] = METADATA
-    _library_metadata = library_metadata
 
     class Config:
         """What Great Expectations shows about the class."""
 
         title = "Expect cohort true positive rate gap to be within"
-
-        @staticmethod
-        def schema_extra(schema: dict[str, Any], model: Any) -> None:
-            """Describe the expectation in its JSON schema."""
-            describe(
-                schema,
-                model,
-                "Expect the true positive rate of every cohort of labels to be alike in all "
-                "groups.",
-            )
 
 
 class ExpectCohortFprGapToBeWithin(LabelerGapExpectation):
@@ -281,20 +246,8 @@ class ExpectCohortFprGapToBeWithin(LabelerGapExpectation):
 
     metric: ClassVar[MetricName] = "fpr"
     about: ClassVar[About] = "cohort"
-    library_metadata: ClassVar[dict[str, str | list[str] | bool]] = METADATA
-    _library_metadata = library_metadata
 
     class Config:
         """What Great Expectations shows about the class."""
 
         title = "Expect cohort false positive rate gap to be within"
-
-        @staticmethod
-        def schema_extra(schema: dict[str, Any], model: Any) -> None:
-            """Describe the expectation in its JSON schema."""
-            describe(
-                schema,
-                model,
-                "Expect the false positive rate of every cohort of labels to be alike in all "
-                "groups.",
-            )

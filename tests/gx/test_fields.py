@@ -190,6 +190,7 @@ def test_great_expectations_can_describe_the_class_as_json_schema(kind):
     assert set(RULE_FIELDS) <= set(schema["properties"])
     described = schema["properties"]["metadata"]["properties"]
     assert described["expectation_type"]["const"] == kind.expectation_type
+    assert described["short_description"]["const"] == kind.__doc__.partition("\n")[0]
     assert "gap" not in schema["properties"]["max_gap"].get("default", "")
 
 

@@ -1,6 +1,6 @@
 """Many checks at once: none is lost, and none gets the result of another.
 
-Four here; `make faults` runs fifty (docs/reliability.md).
+Three here; `make faults` runs fifty (docs/reliability.md).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and wait4"),
 ]
 
-AT_ONCE = 4
+AT_ONCE = 3
 
 
 def test_checks_that_share_a_history_give_what_each_gives_alone(tmp_path):

@@ -22,7 +22,7 @@ from tests.reliability.base import STRICT, Tables, plain_tables
 CONFIG = CheckConfig(reference="men", jobs=1, policy=Policy(max_gap=STRICT))
 NUMBERS = ["gap", "std_error", "ci_low", "ci_high", "p_value", "rate", "rate_reference"]
 
-few = settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+few = settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 seeds = st.integers(0, 7)  # of the tables: few, so that each is assessed once
 
 
