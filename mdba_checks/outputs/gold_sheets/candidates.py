@@ -16,6 +16,8 @@ import pyarrow.compute as pc
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError, did_you_mean
 from mdba_checks.tables import (
+    GOLD_ROUND,
+    BoolArray,
     Data,
     FloatArray,
     GoldRows,
@@ -46,6 +48,8 @@ class Candidates:
         The candidates as they were read, in the order of `items`.
     first_chance
         (items,): the chance to be among the candidates that are looked at.
+    labeled
+        (items,): whether labelers judged the item.
     population
         How many items could be drawn, by the names of their groups.
     """
@@ -54,6 +58,7 @@ class Candidates:
     items: GoldRows
     table: pa.Table
     first_chance: FloatArray
+    labeled: BoolArray
     population: dict[str, int]
 
 
@@ -94,11 +99,13 @@ def read_candidates(
     # Rows, not tables: a copy of all of them would be as large as the labels.
     group = as_names(pool.column(columns.only_group))
     codes = group.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    rows = _one_row_each(pool.column(item), codes)
+    names_of_items = as_names(pool.column(item))
+    rows = _one_row_each(names_of_items, codes)
     if known is not None and item in known.column_names:
+        _refuse_strangers(known, item, names_of_items.dictionary, items)
         judged = as_names(known.column(item)).dictionary
-        candidates = pool.column(item).take(pa.array(rows))
-        rows = rows[~pc.is_in(_text(candidates), judged).to_numpy()]
+        candidates = names_of_items.take(pa.array(rows)).cast(pa.string())
+        rows = rows[~pc.is_in(candidates, judged).to_numpy(zero_copy_only=False)]
     if not len(rows):
         raise InputError("every item is judged already: there is nothing left to choose from")
     names_of_groups = group.dictionary.to_pylist()
@@ -109,7 +116,7 @@ def read_candidates(
     shown = [name for name in taken.column_names if name not in hidden - {columns.only_group}]
     taken = taken.select(shown)
     few = _fewer_labels(table, columns.labeler, rng)
-    del table, pool, group, codes, rows
+    del table, pool, group, codes, rows, names_of_items
     pa.default_memory_pool().release_unused()
     gold = _beside(known, taken, _placeholder(few, known, config), config)
     n_known = 0 if known is None else known.num_rows
@@ -123,6 +130,7 @@ def read_candidates(
         items=_rows_of(data.gold, candidate_rows),
         table=taken.take(pa.array(place)),
         first_chance=first_chance[place],
+        labeled=np.isin(data.gold.item[candidate_rows], data.labels.item),
         population=dict(zip(names_of_groups, sizes, strict=True)),
     )
 
@@ -141,13 +149,29 @@ def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(pa.string())
 
 
-def _one_row_each(item: pa.ChunkedArray, group: IntArray) -> IntArray:
+def _one_row_each(item: pa.DictionaryArray, group: IntArray) -> IntArray:
     """Return the first row about every item that has a name and a group."""
-    names = as_names(item).indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    names = item.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     rows = np.flatnonzero((names >= 0) & (group >= 0))
     first = np.full(int(names.max(initial=-1)) + 1, -1, dtype=np.int64)
     first[names[rows[::-1]]] = rows[::-1]  # the last to be written is the first row
     return np.sort(first[first >= 0])
+
+
+def _refuse_strangers(
+    known: pa.Table, item: str, names: pa.StringArray, items: Source | None
+) -> None:
+    """Refuse sheets of items that are not among the candidates: their weights stand for others."""
+    if GOLD_ROUND not in known.column_names:
+        return
+    drawn = as_names(known.filter(pc.is_valid(known.column(GOLD_ROUND))).column(item)).dictionary
+    unknown = drawn.filter(pc.invert(pc.is_in(drawn, names)))
+    if len(unknown):
+        raise InputError(
+            f"item {unknown[0].as_py()[:40]!r} of the sheets is not among the "
+            f"{'labeled items' if items is None else 'items to choose from'}: pass the same labels "
+            "as in the first round, and the same --items"
+        )
 
 
 def _refuse_new_groups(pool: pa.Table, labels: pa.Table, group: str) -> None:

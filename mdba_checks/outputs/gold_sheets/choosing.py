@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -37,6 +37,8 @@ from mdba_checks.tables import FloatArray, IntArray, Source, read_table, text_co
 DEFAULT_ROUNDS = 3
 # More comparisons than this hardly change which items are worth judging.
 _MOST_LABELERS = 30
+# An item that labelers judged counts twice: it tells what is right, and whether they were right.
+_LABELED = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +242,9 @@ def _worth(
     said = np.stack(f)
     wanted = Wanted(1 - said if metric.turns_decisions else said, np.stack(used))
     right = 1 - g if metric.turns_gold else g
-    return worth_of(wanted, right, candidates.items.group, n_judged=n_gold + n)
+    worth = worth_of(wanted, right, candidates.items.group, n_judged=n_gold + n)
+    direct = np.where(candidates.labeled, _LABELED, 1.0)
+    return replace(worth, believed=worth.believed * direct)
 
 
 def _free_families(candidates: Candidates) -> tuple[IntArray, IntArray]:

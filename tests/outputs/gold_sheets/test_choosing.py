@@ -85,9 +85,9 @@ def test_earlier_gold_is_not_chosen_again_and_counts_in_the_answers(world, judge
 
 def test_near_duplicates_of_judged_items_are_not_drawn(world, judged):
     copies = judged.drop(columns=["gold", "reason", "gold_weight", "gold_round", "seed", "code"])
-    copies = copies.assign(item="copy-" + copies["item"])
+    pool = [copies, copies.assign(item="copy-" + copies["item"])]
     fresh = world.labels.drop_duplicates("item").tail(100).drop(columns=["labeler", "label"])
-    pool = pd.concat([copies, fresh])
+    pool = pd.concat([*pool, fresh[~fresh["item"].isin(judged["item"])]])
     sheet = choose_gold(world.labels, 50, items=pool, judged=[judged], config=world.config).sheet
     assert not sheet["item"].str.startswith("copy-").any()
 
@@ -120,3 +120,21 @@ def test_nothing_left_to_choose_is_said(world, judged):
             judged=[judged],
             config=world.config,
         )
+
+
+def test_of_other_and_labeled_items_the_labeled_ones_are_preferred(world):
+    """The same items once under their own names and once under names that nobody labeled."""
+    pool = world.labels.drop_duplicates("item").drop(columns=["labeler", "label"])
+    # Few features changed a little, so that the two are not near copies.
+    other = pool.assign(item="new-" + pool["item"], test_score=pool["test_score"] + 3)
+    both = pd.concat([pool, other])
+    sheet = choose_gold(world.labels, 400, items=both, config=world.config).sheet
+    assert (~sheet["item"].str.startswith("new-")).mean() > 0.55
+    assert sheet["gold_weight"].sum() == pytest.approx(len(both), rel=0.25)
+
+
+def test_sheets_of_other_items_than_those_to_choose_from_are_refused(world, judged):
+    others = world.labels[~world.labels["item"].isin(judged["item"][:1])]
+    with pytest.raises(InputError, match="of the sheets is not among the labeled items") as caught:
+        choose_gold(others, 10, judged=[judged], config=world.config)
+    assert judged["item"][0] in str(caught.value)
