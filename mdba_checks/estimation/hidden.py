@@ -19,8 +19,9 @@ what the answer would be at worst.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -32,9 +33,9 @@ Source = Literal["direct", "pairs", "unknown"]
 STEPS: FloatArray = np.linspace(0.0, 1.0, 11)
 # Labelers also agree because they err alike, so what pairs show is a bound on the slope. Below it
 # every value is possible, and the larger the likelier: with a density proportional to the square of
-# the slope the mean is 3/4 of the bound and the standard deviation 0.19 of it. Why labelers agree
-# is mostly the same in all groups.
-_OF_BOUND, _OF_BOUND_ALIKE, _OF_BOUND_APART = 0.75, 0.17, 0.09
+# the slope the mean is 3/4 of the bound, the mean square 3/5 of its square, and the standard
+# deviation 0.19 of it. Why labelers agree is mostly the same in all groups.
+_OF_BOUND, _SQUARE_OF_BOUND, _OF_BOUND_ALIKE, _OF_BOUND_APART = 0.75, 0.6, 0.17, 0.09
 _LEAST_PAIRS = 50
 _LEAST_DIRECT = 20
 # Direct evidence is used where it fixes rates this well; else it would add more noise than it helps
@@ -120,14 +121,11 @@ def account_for_hidden(
         msg = "rates without parts are not doubly robust"
         raise ValueError(msg)
     gold, n_groups = evidence.gold, evidence.n_groups
-    found = [
-        _Group(rates, parts, code, gold).account(
-            None if agreement is None else _pairs_of(agreement, code)
-        )
-        for code in range(n_groups)
-    ]
+    groups = [_Group(rates, parts, code, gold) for code in range(n_groups)]
+    pairs = _squares(agreement, [each.brier for each in groups])
+    found = [each.account(pairs.get(code)) for code, each in enumerate(groups)]
     slope = np.stack([each.slope for each in found], axis=1)
-    measured = np.array([each.source != "unknown" for each in found])
+    models_open = np.array([each.models_open for each in found])
     variance = np.stack([each.variance for each in found], axis=1)
     path = Path.stacked([each.path for each in found])
     corrected = with_slope(rates, parts, evidence, slope) if slope.any() else rates
@@ -135,9 +133,7 @@ def account_for_hidden(
     offset = np.nan_to_num(corrected.rate - path.rate[..., 0])
     corrected = replace(
         corrected,
-        # What both models miss makes labelers agree, and decisions and right answers: it is part of
-        # what was measured.
-        model_variance=np.where(measured, 0.0, rates.model_variance) + variance,
+        model_variance=models_open * rates.model_variance + variance,
         model_shift=np.stack([each.shift for each in found], axis=1),
         path=replace(path, rate=np.clip(path.rate + offset[..., None], 0.0, 1.0)),
     )
@@ -169,11 +165,81 @@ def _left_open(gold: GoldEvidence, n_groups: int) -> tuple[FloatArray, FloatArra
     return left, spread
 
 
-def _pairs_of(agreement: Agreement, code: int) -> float | None:
-    """Return the covariance between labelers that chance does not exceed; None if unknown."""
-    if agreement.n_pairs[code] < _LEAST_PAIRS:
-        return None
-    return float(max(agreement.covariance[code] + agreement.error[code], 0.0))
+class PairsShow(NamedTuple):
+    """What pairs show in one group: the square of the slope at which they would agree so much."""
+
+    square: float
+    error: float
+    alike: float  # share of the variance that all groups have in common
+
+
+def _squares(agreement: Agreement | None, brier: Sequence[float]) -> dict[int, PairsShow]:
+    """Return what pairs show, by group.
+
+    A slope makes pairs agree by its square times the Brier score of g. Why labelers agree is mostly
+    the same in all groups: as far as chance explains why groups differ, they share one square.
+    """
+    if agreement is None:
+        return {}
+    scale = np.array(brier)
+    known = np.flatnonzero((agreement.n_pairs >= _LEAST_PAIRS) & (scale > 0))
+    square = agreement.covariance[known] / scale[known]
+    variance = np.maximum(agreement.error[known] / scale[known], 1e-9) ** 2
+    total = (1 / variance).sum()
+    mean = float((square / variance).sum() / total) if len(known) else 0.0
+    near = variance / (variance + _between(square, 1 / variance, mean, 1.0))
+    own, alike = (1 - near) * variance, near**2 / total
+    error = np.sqrt(own + alike)
+    square = square + near * (mean - square)
+    return {
+        int(code): PairsShow(*map(float, each))
+        for code, each in zip(known, zip(square, error, alike / error**2, strict=True), strict=True)
+    }
+
+
+class SlopeBound(NamedTuple):
+    """How large slopes can be by what pairs show."""
+
+    mean: float
+    deviation: float
+    nothing: float  # the probability that it is zero
+
+
+def slope_bound(square: float, error: float, largest: float) -> SlopeBound:
+    """Return what the square of a slope, with its standard error, shows about the slope.
+
+    Pairs never disagree by what labelers know. Before any evidence it is as likely that they know
+    nothing beyond the features as that they know something, and then every slope up to `largest` is
+    as likely as any other. Near zero a small error of the square is a large one of its root.
+
+    Examples
+    --------
+    >>> found = slope_bound(0.25, 0.006, 0.8)
+    >>> round(found.mean, 2), round(found.deviation, 3), round(found.nothing, 2)
+    (0.5, 0.006, 0.0)
+    >>> found = slope_bound(0.0, 0.006, 0.8)  # no sign of it
+    >>> round(found.mean, 3), round(found.deviation, 3), round(found.nothing, 2)
+    (0.004, 0.016, 0.91)
+    """
+    if not (error > 0 and largest > 0):
+        bound = min(float(np.sqrt(max(square, 0.0))), max(largest, 0.0))
+        return SlopeBound(bound, 0.0, float(bound == 0))
+    bounds = np.linspace(0.0, largest, 4001)
+    log = -0.5 * ((bounds**2 - square) / error) ** 2
+    weight = np.exp(log - log.max()) / len(bounds)
+    weight[0] += np.exp(log[0] - log.max())
+    weight /= weight.sum()
+    mean = float(weight @ bounds)
+    deviation = float(np.sqrt(weight @ (bounds - mean) ** 2))
+    return SlopeBound(mean, deviation, float(weight[0]))
+
+
+def _between(each: FloatArray, precision: FloatArray, mean: float, noise: float) -> float:
+    """Return the variance between estimates whose own is noise / precision (DerSimonian, Laird)."""
+    spread = float((precision * (each - mean) ** 2).sum())
+    expected = noise * max(int((precision > 0).sum()) - 1, 0)
+    scale = precision.sum() - (precision**2).sum() / max(precision.sum(), 1e-300)
+    return max(spread - expected, 0.0) / scale if scale > 0 else 0.0
 
 
 def _from_gold(rates: Rates, here: BoolArray) -> FloatArray:
@@ -197,6 +263,9 @@ class _Found:
     error: float
     slope: FloatArray  # by how much yes is likelier where yes is right, at equal features
     variance: FloatArray
+    # What both models miss makes labelers agree, and decisions and right answers: it is part of
+    # what was measured, and open as far as nothing was.
+    models_open: float
     shift: FloatArray  # standard error of what moves all groups together
     path: Path  # (labelers, steps)
 
@@ -213,6 +282,8 @@ class _Group:
         from_gold = _from_gold(rates, here)
         self.rate_error = np.sqrt(np.nan_to_num(rates.own_variance[:, code]) + from_gold)
         self.top, self.bottom = parts.numerator[:, code], parts.denominator[:, code]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            self.seen = np.isfinite(self.top / self.bottom) & (self.bottom > 0)
         self.yes, self.open = parts.yes[:, code], parts.open_share[:, code]
         self.n_direct, self.cross = parts.n_direct[:, code], parts.direct_cross[:, code]
         self.square, self.rest = parts.direct_square[:, code], parts.direct_rest[:, code]
@@ -260,12 +331,12 @@ class _Group:
         slope = theta * (self.rate(theta) - self.yes) / np.maximum(1 - self.bottom, 1e-9)
         return np.nan_to_num(slope)
 
-    def account(self, covariance: float | None) -> _Found:
+    def account(self, pairs: PairsShow | None) -> _Found:
         direct = self._from_direct()
         if direct is not None:
             return direct
-        if covariance is not None:
-            return self._from_pairs(covariance)
+        if pairs is not None:
+            return self._from_pairs(pairs)
         nothing = np.zeros_like(self.top)
         return _Found(
             source="unknown",
@@ -273,6 +344,7 @@ class _Group:
             error=np.nan,
             slope=nothing,
             variance=nothing,
+            models_open=1.0,
             shift=nothing,
             path=self.path(0.0),
         )
@@ -287,25 +359,33 @@ class _Group:
         )
 
     def _theta_of_slope(self, slope: float) -> float:
-        """Return the theta at which slopes have this mean square, at most 1."""
-        seen = np.isfinite(self.top / self.bottom) & (self.bottom > 0)
-        if slope <= 0 or not seen.any():
+        """Return the theta at which slopes have this size, at most 1."""
+        if slope <= 0 or not self.seen.any():
             return 0.0
-        sizes = [np.sqrt(np.mean(self.slope(step)[seen] ** 2)) for step in STEPS]
+        sizes = [self._size(self.slope(step)) for step in STEPS]
         return float(np.interp(slope, np.maximum.accumulate(sizes), STEPS))
 
-    def _from_pairs(self, covariance: float) -> _Found:
-        bound = self._theta_of_slope(np.sqrt(covariance / max(self.brier, 1e-9)))
+    def _size(self, slope: FloatArray) -> float:
+        """Return the root of the mean square of slopes, of those who have a rate."""
+        return float(np.sqrt(np.mean(slope[self.seen] ** 2))) if self.seen.any() else 0.0
+
+    def _from_pairs(self, pairs: PairsShow) -> _Found:
+        found = slope_bound(pairs.square, pairs.error, self._size(self.slope(1.0)))
+        bound = self._theta_of_slope(found.mean)
         slope = _OF_BOUND * self.slope(bound)
-        theta = self._theta_of_slope(float(np.sqrt(np.mean(slope**2))))
+        theta = self._theta_of_slope(self._size(slope))
         reach = np.nan_to_num(self.rate(bound) - self.rate(0.0))  # the rate is linear in the slope
+        chance = _SQUARE_OF_BOUND * (found.deviation / max(found.mean, 1e-9)) ** 2
+        apart = np.sqrt(_OF_BOUND_APART**2 + (1 - pairs.alike) * chance)
+        alike = np.sqrt(_OF_BOUND_ALIKE**2 + pairs.alike * chance)
         return _Found(
             source="pairs",
             theta=theta,
-            error=float(np.hypot(_OF_BOUND_ALIKE, _OF_BOUND_APART)) * bound,
+            error=float(np.hypot(alike, apart)) * bound,
             slope=slope,
-            variance=(_OF_BOUND_APART * reach) ** 2,
-            shift=_OF_BOUND_ALIKE * reach,
+            variance=(apart * reach) ** 2,
+            models_open=found.nothing,
+            shift=alike * reach,
             path=self.path(theta),
         )
 
@@ -321,7 +401,7 @@ class _Group:
         each_variance = np.divide(
             noise, self.square, out=np.full_like(self.square, np.inf), where=own
         )
-        between = self._between(each, mean, noise)
+        between = _between(each, self.square, mean, noise)
         mean_variance = noise / square + between * (self.square**2).sum() / square**2
         with np.errstate(invalid="ignore", divide="ignore"):
             lever = self.open * self.brier / self.bottom
@@ -341,14 +421,7 @@ class _Group:
             error=float(error),
             slope=slope,
             variance=np.nan_to_num(lever**2 * variance),
+            models_open=0.0,
             shift=np.zeros_like(slope),
             path=self.path(theta),
         )
-
-    def _between(self, each: FloatArray, mean: float, noise: float) -> float:
-        """Return the variance of slopes between labelers (DerSimonian and Laird)."""
-        square = self.square
-        spread = float((square * (each - mean) ** 2).sum())
-        expected = noise * max(int((square > 0).sum()) - 1, 0)
-        scale = square.sum() - (square**2).sum() / square.sum()
-        return max(spread - expected, 0.0) / scale if scale > 0 else 0.0

@@ -10,7 +10,7 @@ from scipy.special import expit
 from mdba_checks.config import CheckConfig, Columns
 from mdba_checks.estimation import Estimation, GoldEvidence, Rates, estimate_rates, estimator
 from mdba_checks.estimation.estimators import mdba_dr
-from mdba_checks.estimation.hidden import STEPS, measure_agreement
+from mdba_checks.estimation.hidden import STEPS, measure_agreement, slope_bound
 from mdba_checks.tables import load
 
 CONFIG = CheckConfig(reference="men", columns=Columns(item="item"))
@@ -116,6 +116,33 @@ def make_consistent_with_features(labels: pd.DataFrame) -> np.ndarray:
     """Return decisions drawn from the features alone: nobody knows more."""
     rng = np.random.default_rng(99)
     return (rng.random(len(labels)) < expit(2.5 * labels["x"].to_numpy() - 0.5)).astype(int)
+
+
+@pytest.mark.parametrize("seen", [-0.015, 0.007, 0.03, 0.14])
+def test_what_pairs_show_is_weighed_against_chance(seen):
+    """Draw slopes as they are before any evidence; those that would look like this are the rest."""
+    rng = np.random.default_rng(5)
+    error, largest = 0.018, 0.8
+    slope = largest * rng.random(2_000_000) * (rng.random(2_000_000) < 0.5)
+    shown = rng.normal(slope**2, error)
+    alike = slope[np.abs(shown - seen) < 0.0015]
+    found = slope_bound(seen, error, largest)
+    assert found.mean == pytest.approx(alike.mean(), rel=0.1)
+    assert found.deviation == pytest.approx(alike.std(), rel=0.1)
+    assert found.nothing == pytest.approx((alike == 0).mean(), abs=0.02)
+
+
+def test_groups_that_only_chance_tells_apart_are_corrected_alike():
+    """Nobody knows more: what is corrected of the gap is less than of either rate at the bound."""
+    moved = []
+    for seed in range(30, 34):
+        labels, gold, _ = make_world(seed, hidden=0.0, labels_each=200, overlap=3)
+        labels["label"] = make_consistent_with_features(labels)
+        rates, found, _ = rates_of(labels, gold)
+        assert found.hidden.source == ("pairs", "pairs")
+        plain = rates.parts.numerator / rates.parts.denominator
+        moved.append(np.diff(rates.rate - plain, axis=1).mean())
+    assert np.abs(moved).max() < 0.02
 
 
 def test_the_interval_holds_the_true_rates_with_labeled_gold():
