@@ -163,3 +163,35 @@ def test_the_next_command_names_the_group_and_the_answer_or_what_to_choose_from(
     assert told[0][1] == "COLUMN: the group that each item is about, which --items FILE can add"
     assert told[1] == [told[0][0].replace("COLUMN", "sex")]
     assert told[2][1] == "COLUMN: the group that each item is about, such as kind, mood"
+
+
+def test_a_sheet_with_a_column_per_person_is_a_wide_table(mdba, tmp_path):
+    """The same as from a file; umlauts stay."""
+    wide = pd.DataFrame(
+        {
+            "Fall": [f"f{number}" for number in range(30)],
+            "Urteil_Jürgen": ["ja", "nein", "ja"] * 10,
+            "Urteil_Zoë": ["nein", "nein", "ja"] * 10,
+            "Experte": ["ja", "nein", "nein"] * 10,
+        }
+    )
+    wide.to_csv(tmp_path / "wide.csv", index=False)
+    with pd.ExcelWriter(tmp_path / "book.xlsx") as book:
+        pd.DataFrame({"about": ["made in March"]}).to_excel(book, sheet_name="Info", index=False)
+        wide.to_excel(book, sheet_name="Urteile", index=False)
+    found = []
+    for source in ("wide.csv", "book.xlsx::Urteile"):
+        files = [tmp_path / "answers.csv", tmp_path / "right.csv"]
+        run = mdba(
+            *("import", f"{tmp_path}/{source}", "--gold-label", "Experte", "--force"),
+            *("--output", files[0], "--gold-output", files[1]),
+        )
+        assert run.code == 0, run.err
+        found.append([pd.read_csv(each) for each in files])
+    for one, other in zip(*found, strict=True):
+        pd.testing.assert_frame_equal(one, other)
+    assert set(found[0][0]["labeler"]) == {"Urteil_Jürgen", "Urteil_Zoë"}
+    assert len(found[0][0]) == 60
+    run = mdba("import", tmp_path / "nowhere.xlsx::Urteile", "--output", tmp_path / "x.csv")
+    assert run.code == 2
+    assert "no such file" in run.err

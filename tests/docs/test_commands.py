@@ -33,8 +33,9 @@ HATECHECK = (  # tests/cli/test_import.py runs them, where the data are
     "mdba import all_annotations.csv",
     "mdba check labels.parquet --gold gold.parquet --group target_ident",
 )
+SHEET = ("mdba import book.xlsx",)  # tests/cli/test_import.py
 STORAGE = ("mdba check s3://", "mdba verify s3://")  # tests/outputs/test_object_storage.py
-NOT_RUN = ("mdba demo", LABLE, *HATECHECK, *STORAGE)
+NOT_RUN = ("mdba demo", LABLE, *HATECHECK, *SHEET, *STORAGE)
 WORDS = {"[OPTIONS]", "LABELS", "COMMAND", "…"}
 
 

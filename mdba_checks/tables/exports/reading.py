@@ -26,7 +26,13 @@ from mdba_checks.tables.exports.other_tools import (
     read_records,
 )
 from mdba_checks.tables.exports.wide import labeler_columns, read_wide
-from mdba_checks.tables.sources import json_records, local_copy, read_table, source_name
+from mdba_checks.tables.sources import (
+    json_records,
+    local_copy,
+    read_table,
+    source_name,
+    split_sheet,
+)
 from mdba_checks.tables.text import as_names
 
 _JSON = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".json1")
@@ -83,7 +89,8 @@ def read_export(
     Parameters
     ----------
     source
-        A file, or a folder or .zip archive with one file per labeler.
+        A file, a sheet (``book.xlsx::Sheet``), or a folder or .zip archive with one file per
+        labeler.
     items
         A table with more about the items; it is joined on the column that both share.
     wishes
@@ -118,6 +125,9 @@ def read_export(
 
 def _unpacked(path: Path, folder: Path) -> dict[str, Path]:
     """Return the files of an export by their names without endings."""
+    book, sheet = split_sheet(path)
+    if sheet is not None and book.exists():
+        return {_stem(book): path}
     if not path.exists():
         nearby = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
         raise InputError(f"no such file: {str(path)!r}.{did_you_mean(path.name, nearby)}")

@@ -2,6 +2,7 @@
 
 from mdba_checks.tables.sources.csv_files import read_csv
 from mdba_checks.tables.sources.database import first_line, is_database, without_secrets
+from mdba_checks.tables.sources.excel_files import split_sheet
 from mdba_checks.tables.sources.json_files import json_records
 from mdba_checks.tables.sources.object_storage import is_remote, local_copy, without_file_scheme
 from mdba_checks.tables.sources.parquet_files import LargeParquet, columns_of, files_of
@@ -37,6 +38,7 @@ __all__ = [
     "read_source",
     "read_table",
     "source_name",
+    "split_sheet",
     "typed",
     "without_file_scheme",
     "without_secrets",
