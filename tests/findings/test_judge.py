@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
+from scipy.stats import t as student
 
 from mdba_checks.config import Policy
 from mdba_checks.findings import (
@@ -21,6 +22,8 @@ from mdba_checks.findings import (
     by_severity,
     judge,
 )
+from mdba_checks.findings.crowds import OwnEvidence
+from mdba_checks.metrics import METRICS, Wording
 
 CONFIDENCE = 0.9
 Z = norm.ppf((1 + CONFIDENCE) / 2)
@@ -193,6 +196,100 @@ def test_the_given_table_is_left_as_it_is():
     before = given_.copy()
     judge(given_, Policy(), confidence=CONFIDENCE, obstacles=[None])
     pd.testing.assert_frame_equal(given_, before)
+
+
+# --- people whose gap was learned from a crowd
+
+
+def own(p: list[float], beyond: list[float], stands_out: list[bool]) -> OwnEvidence:
+    """Return what the own decisions of one labeler per row say."""
+    return OwnEvidence(*(np.array(each)[:, None] for each in (p, beyond, stands_out)))
+
+
+def test_in_a_crowd_the_own_decisions_decide_whether_somebody_is_biased():
+    # The interval, 0.3 ± 0.082, lies beyond 0.1 in all rows; the last one is not of the crowd.
+    evidence = own([0.5, 0.01, np.nan], [0.9, 0.8, np.nan], [False] * 3)
+    found = judged([0.3] * 3, [0.05] * 3, own=evidence)
+    assert found["finding"].tolist() == [INCONCLUSIVE, BIASED, BIASED]
+    assert found["p_value"].tolist()[:2] == [0.5, 0.01]
+    assert found["p_value"][2] == pytest.approx(norm.sf(4), abs=1e-6)  # 0.2 / 0.05
+    assert found["p_beyond"].tolist()[:2] == [0.9, 0.8]
+    assert found["p_beyond"][2] == pytest.approx(norm.cdf(4) + norm.cdf(-8), abs=1e-6)
+
+
+def test_the_own_decisions_are_not_enough_without_the_interval():
+    found = judged([0.1], [0.05], own=own([0.001], [0.5], [False]))
+    assert found["finding"].tolist() == [INCONCLUSIVE]
+
+
+def test_nobody_who_stands_out_is_fair_because_others_are():
+    evidence = own([0.9, 0.9], [0.0, 0.0], [True, False])
+    found = judged([0.0, 0.0], [0.01, 0.01], own=evidence)
+    assert found["finding"].tolist() == [INCONCLUSIVE, FAIR]
+    assert "the labeler's own decisions stand out" in found["reason"][0]
+    assert found["cause"].tolist() == [EVIDENCE, ""]
+
+
+def test_who_stands_out_with_an_interval_across_the_margin_needs_more_data():
+    # The interval, 0.1 ± 0.066, ends beyond 0.15 on one side: not what most labelers are like.
+    for gap in (0.1, -0.1):
+        found = judged([gap], [0.04], own=own([0.9], [0.5], [True]))
+        assert "reaches across ±0.1" in found["reason"][0]
+
+
+@pytest.mark.parametrize(("n", "finding"), [(20, INCONCLUSIVE), (21, BIASED)])
+def test_auto_leaves_single_people_of_a_crowd_of_more_than_20_uncorrected(n, finding):
+    # Holm over 20 tests asks for p < 0.005.
+    evidence = own([0.01] + [0.9] * (n - 1), [0.9] * n, [False] * n)
+    found = judged([0.3] * n, [0.05] * n, Policy(correction="auto"), own=evidence)
+    assert found["finding"][0] == finding
+
+
+def test_auto_controls_the_false_discovery_rate_of_more_than_20_labelers():
+    # p is 0.0045 for two of 21: Benjamini and Hochberg ask for 2 / 21 of 0.1, Holm for 0.1 / 21.
+    error = 0.2 / norm.isf(0.0045)
+    gaps, errors = [0.3, 0.3] + [0.0] * 19, [error, error] + [0.01] * 19
+    auto = judged(gaps, errors, Policy(correction="auto"))
+    bh = judged(gaps, errors, Policy(correction="bh"))
+    assert auto["finding"].tolist() == bh["finding"].tolist() == [BIASED] * 2 + [FAIR] * 19
+
+
+# --- at the edges
+
+
+def test_an_interval_that_ends_exactly_at_the_limit_is_within_it():
+    rows = table([0.2, -0.2, 0.0, 0.0], [0.01] * 4)
+    rows["ci_low"], rows["ci_high"] = [0.1, -0.3, -0.1, -0.15], [0.3, -0.1, 0.1, 0.15]
+    found = judge(rows, Policy(correction="none"), confidence=CONFIDENCE, obstacles=[None] * 4)
+    assert found["finding"].tolist() == [INCONCLUSIVE, INCONCLUSIVE, FAIR, BORDERLINE]
+    assert all("reaches across ±0.1: more gold items" in each for each in found["reason"][:2])
+
+
+def test_reasons_of_estimates_and_borderline_gaps_have_their_numbers():
+    by_estimate = judged([-0.3, 0.05], [0.5, 0.5], Policy(decide_on="estimate"))["reason"]
+    assert by_estimate[0].startswith("says yes for 55% of women and 85% of men")
+    assert by_estimate[1] == "the estimate +0.050 is within ±0.1; uncertainty not considered"
+    (borderline,) = judged([0.1], [0.02])["reason"]
+    assert borderline == (
+        "the 90% interval +0.067 to +0.133 reaches across ±0.1, but stays within ±0.15"
+    )
+    for gap, ends in ((0.3, "+0.218 to +0.382"), (-0.3, "-0.382 to -0.218")):
+        (beyond,) = judged([gap], [0.05])["reason"]
+        assert beyond.endswith(f"; the 90% interval {ends} lies beyond ±0.1")
+
+
+def test_few_degrees_of_freedom_make_a_claim_harder():
+    # A gap of 0.1 is estimated at 0.3 or beyond, on either side, two or four errors away from it.
+    for freedom, tail in ((np.inf, norm.sf), (3, lambda z: student.sf(z, 3))):
+        p = judged([0.3], [0.1], freedom=freedom)["p_value"][0]
+        assert p == pytest.approx(tail(2) + tail(4), abs=1e-6)
+
+
+def test_every_row_has_its_own_words():
+    words = [Wording(METRICS["tpr"]), Wording(METRICS["fpr"])]
+    found = judged([0.4, 0.4], [0.01, 0.01], wording=words)
+    assert "where yes is right" in found["reason"][0]
+    assert "where no is right" in found["reason"][1]
 
 
 # --- for any numbers
