@@ -65,7 +65,7 @@ format: $(VENV)/.all ## put the code in order
 docs: $(VENV)/.all ## build the pages into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-images: $(VENV)/.all $(VENV)/.browser ## draw the report's pictures in docs/images again
+images: $(VENV)/.all $(VENV)/.browser ## draw the pictures of the report, Data Docs and Prefect in docs/images again
 	$(BIN)/python -m tests.browser.images
 
 bench-paper: $(VENV)/.all ## measure accuracy on the paper's grid

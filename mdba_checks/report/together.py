@@ -116,7 +116,7 @@ def look_first_sentence(assessment: Assessment) -> str:
     """Return whom to look at first, with how likely each is beyond the limit; empty if nobody."""
     rows = look_first(assessment)
     rows = rows[rows["p_beyond"] > 0.5]
-    named = [f"{quoted(row.labeler)} ({row.p_beyond:.0%})" for row in rows.itertuples(index=False)]
+    named = [f"{quoted(row.labeler)} ({_likely(row.p_beyond)})" for row in each(rows)]
     return f"Look at these first: {joined(named)}" if named else ""
 
 

@@ -1,4 +1,4 @@
-"""Draw the pictures of the report and its plots again, from `mdba demo`, for README and docs.
+"""Draw the pictures of the report, its plots, Data Docs and Prefect again, from `mdba demo`.
 
 make images
 """
@@ -6,11 +6,16 @@ make images
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
 
 import pandas as pd
 from PIL import Image
@@ -21,7 +26,8 @@ from mdba_checks.outputs import to_record
 from mdba_checks.report import labeler_page
 from tests.browser.conftest import find_chromium
 
-IMAGES = Path(__file__).parents[2] / "docs" / "images"
+ROOT = Path(__file__).parents[2]
+IMAGES = ROOT / "docs" / "images"
 WIDTH = 1080  # of the page in the picture
 BELOW = 16  # the last row of the table
 # What Bootstrap 4, which Data Docs are made for, has and Bootstrap 5 has not.
@@ -50,6 +56,7 @@ def main() -> None:
         )
         photograph(made / "page.html", IMAGES / "labeler-page.png", to="#found", opened=False)
         data_docs(made, folder / "project", IMAGES / "data-docs.png")
+        prefect_page(made, folder / "prefect", IMAGES / "prefect-verdict.png")
 
 
 def photograph(
@@ -109,6 +116,56 @@ def data_docs(made: Path, project: Path, target: Path) -> None:
         tab.locator("table", has_text="Observed Value").first.screenshot(path=target)
         browser.close()
     Image.open(target).quantize(256, Image.Quantize.MAXCOVERAGE).save(target, optimize=True)
+
+
+def prefect_page(made: Path, home: Path, target: Path) -> None:
+    """Take the verdict as an artifact, in the interface of a Prefect server of its own."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"http://127.0.0.1:{port}"
+    env = {
+        **os.environ,
+        "DO_NOT_TRACK": "1",
+        "PREFECT_API_URL": f"{address}/api",
+        "PREFECT_HOME": str(home),
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    }
+    start = [sys.executable, "-m", "prefect", "server", "start", "--port", str(port)]
+    server = subprocess.Popen(start, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        _wait_for(f"{address}/api/health")
+        # As a reader would name them: the page shows the path of the labels.
+        files = [f"{made.name}/{name}" for name in ("labels.csv", "gold.csv", "mdba.yaml")]
+        script = str(ROOT / "flows" / "label_bias_gate.py")
+        run = [sys.executable, script, *files]
+        done = subprocess.run(run, env=env, cwd=made.parent, check=False)
+        assert done.returncode == 1, "the demo is blocked"
+        with sync_playwright() as engine:
+            browser = engine.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
+            tab = browser.new_page(viewport={"width": 1180, "height": 1000})
+            tab.set_default_timeout(120_000)
+            tab.goto(f"{address}/artifacts/key/mdba-verdict-labels")
+            tab.locator("a[href*='/artifacts/artifact/']").first.click()
+            tab.get_by_role("heading", name="Blocked").wait_for()
+            tab.locator("img[src^='data:image/png']").first.wait_for()
+            tab.screenshot(path=target)
+            browser.close()
+    finally:
+        server.terminate()
+        server.wait()
+    Image.open(target).quantize(256, Image.Quantize.MAXCOVERAGE).save(target, optimize=True)
+
+
+def _wait_for(address: str, seconds: float = 240) -> None:
+    begun = time.monotonic()
+    while time.monotonic() - begun < seconds:
+        with contextlib.suppress(URLError), urlopen(address, timeout=10) as answer:  # noqa: S310
+            if answer.status == 200:
+                return
+        time.sleep(1)
+    msg = f"nothing answers at {address}"
+    raise TimeoutError(msg)
 
 
 if __name__ == "__main__":
