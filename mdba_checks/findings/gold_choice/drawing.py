@@ -3,7 +3,7 @@
 Drawing in proportion to the believed worth makes gold's part of the variance smallest, if right
 answers are as open as models and labelers say. If they are not, items that seemed certain are drawn
 too rarely. So an item's chance is in proportion to the root of its believed worth squared plus
-`doubt` times its blind worth squared, and a tenth of the draws is at random within groups. `doubt`
+`doubt` times its blind worth squared, and a quarter of draws is at random within groups. `doubt`
 is the smallest with which gold's part of the variance, should right answers have nothing to do with
 what models and labelers say, is at most a tenth larger than under random draws within groups, as
 many from each.
@@ -22,7 +22,7 @@ import numpy as np
 from mdba_checks.findings.gold_choice.worth import Worth
 from mdba_checks.tables import BoolArray, FloatArray, IntArray
 
-RANDOM_SHARE = 0.1  # of the draws: no weight is more than ten times that of random draws
+RANDOM_SHARE = 0.25  # of the draws: no weight is more than four times that of random draws
 MOST_LOSS = 1.1  # of the variance under random draws
 _DOUBTS = np.concatenate([[0.0], np.logspace(-4, 4, 81), [np.inf]])
 
@@ -64,7 +64,7 @@ def chances(worth: Worth, group: IntArray, family: IntArray, n: int) -> Chances:
 
     >>> one, worth = np.zeros(4, dtype=int), Worth(np.array([1.0, 1, 1, 3]), np.ones(4))
     >>> chances(worth, one, np.arange(4), 1).probability.round(3)
-    array([0.2  , 0.2  , 0.2  , 0.399])
+    array([0.198, 0.198, 0.198, 0.405])
     """
     sizes = np.bincount(group)
     present = sizes > 0
