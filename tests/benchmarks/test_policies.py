@@ -83,6 +83,7 @@ def by_policy() -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "by size": by_size,
     "crowds": lambda: by_size("crowds_policies.csv"),
+    "large": lambda: by_size("large_policies.csv"),
     "by policy": by_policy,
 }
 
@@ -106,8 +107,8 @@ MISSED = {(10, 50)}
 
 
 def test_nothing_biased_passes_and_fair_labels_do_where_any_rule_could():
-    both = pd.concat([results("policies.csv"), results("crowds_policies.csv")])
-    lines = both.query("policy == 'default'")
+    names = ("policies.csv", "crowds_policies.csv", "large_policies.csv")
+    lines = pd.concat(map(results, names)).query("policy == 'default'")
     assert lines[lines["kind"] != "all fair"]["passed"].max() <= 0.05
     best = results("policy_bounds.csv").set_index(["labelers", "labels_each"])["best_pass"]
     fair = lines.query("kind == 'all fair'")
