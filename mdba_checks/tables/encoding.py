@@ -47,6 +47,7 @@ class Encoding:
     key: str  # of everything but numbers: features, levels, which column stands for what
     centre: tuple[float, ...]  # per linear column: what was taken from the values,
     scale: tuple[float, ...]  # and what they were divided by afterwards
+    feature: tuple[str, ...]  # per linear column: what it was made of
 
 
 @dataclass(frozen=True)
@@ -160,6 +161,7 @@ class EncodingLearner:
         self._trees: list[tuple[int, Recipe]] = []
         self._linear: list[tuple[int, _Linear]] = []
         self._types: list[str] = []
+        self._names: list[str] = []
         self._key = hashlib.blake2b(digest_size=16)
 
     def number(self, name: str, seen: SeenNumbers, basis: str = "") -> None:
@@ -210,6 +212,7 @@ class EncodingLearner:
         place = len(self._trees)
         self._trees.append((place, tree))
         self._types.append("q" if levels is None else "c")
+        self._names.append(name)
         names = [each for one in made for each in one.names]
         self._key.update(repr((name, levels, basis, names)).encode())
         self._linear += [(place, one) for one in made]
@@ -229,11 +232,12 @@ class EncodingLearner:
     @property
     def encoding(self) -> Encoding:
         """How features became columns."""
-        spread = [one for _, one in self._linear for _ in one.names]
+        spread = [(place, one) for place, one in self._linear for _ in one.names]
         return Encoding(
-            self._key.hexdigest(),
-            tuple(one.centre for one in spread),
-            tuple(one.scale for one in spread),
+            key=self._key.hexdigest(),
+            centre=tuple(one.centre for _, one in spread),
+            scale=tuple(one.scale for _, one in spread),
+            feature=tuple(self._names[place] for place, _ in spread),
         )
 
     @property

@@ -129,11 +129,12 @@ def _covariate_shift(measures: Measures) -> tuple[Grading, Grading]:
     shown = own > of_all
     effective = np.where(judged, own, np.where(measures.n_labels > 0, of_all, OK))
 
-    def differ(auc: float, group: str, whose: str, graded: int) -> str:
+    def differ(auc: float, group: str, whose: str, graded: int, most: int) -> str:
         then = {LOOK: ": gold may not stand for them", SERIOUS: ": gold cannot stand for them"}
+        where = f", most in column {shift.features[most]!r}" if graded and shift.features else ""
         return (
             f"{whose} items of {group} {'differ from' if graded else 'are like'} the gold items of "
-            f"{group} (two-sample AUC {auc:.2f}; 0.5 means alike){then.get(graded, '')}"
+            f"{group}{where} (two-sample AUC {auc:.2f}; 0.5 means alike){then.get(graded, '')}"
         )
 
     seen = np.concatenate([shift.auc_of_all[np.isfinite(shift.auc_of_all)], shift.auc[shown]])
@@ -150,11 +151,20 @@ def _covariate_shift(measures: Measures) -> tuple[Grading, Grading]:
     else:
         summary = f"labeled items and gold items are alike (two-sample AUC at most {worst:.2f})"
 
+    def of_everybody(column: int) -> str:
+        return differ(
+            shift.auc_of_all[column],
+            measures.groups[column],
+            "the labeled",
+            of_all[column],
+            shift.most_of_all[column],
+        )
+
     def words(row: int, column: int) -> str:
         auc, group = shift.auc[row, column], measures.groups[column]
         if judged[row, column]:
-            return differ(auc, group, "the labeler's", own[row, column])
-        return differ(shift.auc_of_all[column], group, "the labeled", of_all[column])
+            return differ(auc, group, "the labeler's", own[row, column], shift.most[row, column])
+        return of_everybody(column)
 
     together = Grading(
         "covariate_shift",
@@ -162,9 +172,7 @@ def _covariate_shift(measures: Measures) -> tuple[Grading, Grading]:
         of_all[None],
         per_labeler=False,
         columns="groups",
-        words=lambda _, column: differ(
-            shift.auc_of_all[column], measures.groups[column], "the labeled", of_all[column]
-        ),
+        words=lambda _, column: of_everybody(column),
         shown=np.isfinite(shift.auc_of_all)[None],
         blocks="none",
     )

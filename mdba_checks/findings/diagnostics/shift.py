@@ -45,12 +45,19 @@ class Shift:
         (labelers, groups): each labeler's items against gold.
     auc_of_all, p_value_of_all
         (groups,): everybody's items against gold.
+    features
+        The columns that were compared.
+    most, most_of_all
+        Shaped as the AUC: which of `features` the difference is mostly in.
     """
 
     auc: FloatArray
     p_value: FloatArray
     auc_of_all: FloatArray
     p_value_of_all: FloatArray
+    features: tuple[str, ...]
+    most: IntArray
+    most_of_all: IntArray
 
 
 def measure_shift(data: Data) -> Shift:
@@ -80,20 +87,32 @@ def measure_shift(data: Data) -> Shift:
     sample, sample_group = scale(labels.linear[seen]), labels.group[seen]
     sample_cell = labels.labeler[seen].astype(np.int64) * n_groups + sample_group
     gold_spread = _covariance(gold_features, gold.group, gold.weight)
+    features = tuple(dict.fromkeys(data.encoding.feature))
+    feature = np.array([features.index(name) for name in data.encoding.feature], dtype=np.int64)
     metric, metric_of_all = (
-        _Metric.between(_covariance(sample, cell, np.ones(len(sample))), gold_spread)
+        _Metric.between(_covariance(sample, cell, np.ones(len(sample))), gold_spread, feature)
         for cell in (sample_cell, sample_group)
     )
     shape = len(data.labelers), n_groups
     auc, p_value = np.full(shape, np.nan), np.full(shape, np.nan)
+    most = np.zeros(shape, dtype=np.int64)
     total, count = np.zeros_like(gold_mean), np.zeros(n_groups)
     sums = _sums_elsewhere if data.remote is not None else _sums_here
     for first, last, summed, size in sums(data, scale):
-        auc[first:last], p_value[first:last] = metric.compare(summed, size, gold_mean, gold_size)
+        here = slice(first, last)
+        auc[here], p_value[here], most[here] = metric.compare(summed, size, gold_mean, gold_size)
         total += summed.sum(axis=0)
         count += size.sum(axis=0)
     of_all = metric_of_all.compare(total[None], count[None], gold_mean, gold_size)
-    return Shift(auc, p_value, of_all[0][0], of_all[1][0])
+    return Shift(
+        auc=auc,
+        p_value=p_value,
+        auc_of_all=of_all[0][0],
+        p_value_of_all=of_all[1][0],
+        features=features,
+        most=most,
+        most_of_all=of_all[2][0],
+    )
 
 
 _Sums: TypeAlias = Iterator[tuple[int, int, FloatArray, FloatArray]]
@@ -168,28 +187,40 @@ class _Metric:
 
     root: FloatArray  # its square is the (regularised) inverse of the covariance
     weights: FloatArray  # of the chi-square variables that make up a distance under chance
+    feature: IntArray  # which feature each column was made of
 
     @classmethod
-    def between(cls, one: FloatArray, other: FloatArray) -> _Metric:
+    def between(cls, one: FloatArray, other: FloatArray, feature: IntArray) -> _Metric:
         """Measure in the mean of two covariances, as discriminant analysis does."""
         values, vectors = np.linalg.eigh((one + other) / 2)
         values = np.maximum(values, 0.0)
-        return cls(vectors / np.sqrt(values + _RIDGE), values / (values + _RIDGE))
+        return cls(vectors / np.sqrt(values + _RIDGE), values / (values + _RIDGE), feature)
 
     def compare(
         self, total: FloatArray, size: FloatArray, gold_mean: FloatArray, gold_size: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return AUC and p-value for sums over `size` items, (…, groups, features)."""
+    ) -> tuple[FloatArray, FloatArray, IntArray]:
+        """Return AUC, p-value and the feature that differs most, for sums over `size` items.
+
+        `total` is (…, groups, columns).
+        """
         enough = (size >= _LEAST_ITEMS) & (gold_size >= _LEAST_ITEMS)
         with np.errstate(invalid="ignore", divide="ignore"):
-            difference = (total / size[..., None] - gold_mean) @ self.root
+            apart = total / size[..., None] - gold_mean
+            difference = apart @ self.root
             distance = np.where(enough, (difference**2).sum(axis=-1), np.nan)
             chance = 1 / size + 1 / gold_size
             mean, square = self.weights.sum(), (self.weights**2).sum()
             auc = norm.cdf(np.sqrt(np.maximum(distance - mean * chance, 0.0) / 2))
             # A weighted sum of chi-squares, by a single one with the same mean and variance.
             p_value = chi2.sf(distance / chance * mean / square, mean**2 / square)
-        return auc, np.where(enough & (square == 0), 1.0, p_value)
+        # The distance is the sum of what the columns add to it.
+        added = np.nan_to_num(apart * (difference @ self.root.T))
+        columns = np.arange(len(self.feature))
+        n_features = int(self.feature.max(initial=0)) + 1
+        of_feature = csr_array((np.ones(len(columns)), (columns, self.feature)))
+        of_feature.resize((len(columns), n_features))
+        most = (added.reshape(-1, len(columns)) @ of_feature).argmax(axis=1).reshape(size.shape)
+        return auc, np.where(enough & (square == 0), 1.0, p_value), most
 
 
 def shift_rows(data: Data) -> IntArray:
