@@ -26,8 +26,16 @@ from great_expectations.expectations.row_conditions import RowConditionType
 
 from mdba_checks.assessment import Assessment
 from mdba_checks.config import CheckConfig
-from mdba_checks.errors import CheckError, InputError, SettingsError, did_you_mean, hide_secrets
+from mdba_checks.errors import (
+    CheckError,
+    InputError,
+    NeedsAllRowsError,
+    SettingsError,
+    did_you_mean,
+    hide_secrets,
+)
 from mdba_checks.gx.estimates import estimate
+from mdba_checks.gx.fetching import collected
 from mdba_checks.gx.from_config import fields_from
 from mdba_checks.gx.gold import check_place
 from mdba_checks.gx.metadata import METADATA, describe
@@ -35,7 +43,7 @@ from mdba_checks.gx.metric import METRIC, LabelsAndGold
 from mdba_checks.gx.rendering import GapRenderers, in_words
 from mdba_checks.gx.unexpected import only_counted, spelled, under_pseudonyms, unexpected_rows
 from mdba_checks.metrics import MetricName
-from mdba_checks.outputs import decide_release, rows_of_biased, to_record
+from mdba_checks.outputs import decide_release, rows_of_biased, to_record, values_of_biased
 from mdba_checks.settings import Setting, settings
 from mdba_checks.verdict import About, gate
 
@@ -241,9 +249,14 @@ class LabelerGapExpectation(GapRenderers, _RuleFields, BatchExpectation):  # typ
         problem = self._problem or tables.problem
         if problem or tables.labels is None or tables.gold is None:
             return _failed(problem or "the batch cannot be read")
-        assessment = estimate(tables.labels, tables.gold, self.check_config())
+        labels: Any = tables.labels
+        try:
+            assessment = estimate(labels, tables.gold, self.check_config())
+        except NeedsAllRowsError:
+            labels = collected(labels)
+            assessment = estimate(labels, tables.gold, self.check_config())
         if self.about == "labeler":  # a data set that is biased as a whole does not pass here
-            record = decide_release(tables.labels, tables.gold, assessment).record().values()
+            record = decide_release(labels, tables.gold, assessment).record().values()
         else:
             record = to_record(assessment, gate(assessment, about=self.about)).values()
         for part in (record, record.get("recheck", {})):
@@ -255,7 +268,7 @@ class LabelerGapExpectation(GapRenderers, _RuleFields, BatchExpectation):  # typ
         success = record["verdict"] in ("pass", "annotate") and worst is not None
         result = {"observed_value": worst, "details": record}
         if engine is not None:
-            result = {**self._unexpected(tables.labels, assessment, asked, engine), **result}
+            result = {**self._unexpected(labels, assessment, asked, engine), **result}
         return {"success": success, "result": result}
 
     def _unexpected(
@@ -270,13 +283,18 @@ class LabelerGapExpectation(GapRenderers, _RuleFields, BatchExpectation):  # typ
         if form["result_format"] == "BOOLEAN_ONLY" or self.about == "whole":
             return {}
         column = self.labeler_column if self.about == "labeler" else self.cohort_column
-        rows = rows_of_biased(labels, assessment, self.about)
         domain = {key: getattr(self, key) for key in self.domain_keys}
-        names = spelled(labels, column, rows)
+        rows = None
+        if assessment.parts is None:
+            rows = rows_of_biased(labels, assessment, self.about)
+            names = spelled(labels, column, rows)
+        else:
+            names = values_of_biased(labels, assessment, self.about)
         try:
             found = unexpected_rows(column, names, domain, engine=engine, result_format=form)
         except InputError as error:  # the verdict is known all the same
-            found = {**only_counted(rows), "unexpected_rows_problem": str(error)}
+            counted = {} if rows is None else only_counted(rows)
+            found = {**counted, "unexpected_rows_problem": str(error)}
         if self.pseudonymize:
             found = under_pseudonyms(found, self.labeler_column, assessment.pseudonyms or {})
         return found

@@ -1,8 +1,8 @@
 """From a batch to a table: only the columns that are needed, from pandas, SQL or Spark.
 
-What comes back is something `mdba_checks.tables` reads. Estimation takes place in this process, so
-the rows must fit into its memory; for Spark, where they often do not, there is a limit that is
-checked before anything is collected.
+What comes back is something `mdba_checks.tables` reads. Labels on Spark stay there. Where a rule
+needs all rows in one place (free text, pseudonyms, several group columns), and for gold, they are
+collected, up to a limit that is checked before.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import pandas as pd
+import pyarrow as pa
 
 from mdba_checks.errors import InputError
 from mdba_checks.tables import Source
@@ -129,17 +130,24 @@ class SparkRows:
         """Return the names of the columns."""
         return list(self.frame.columns)
 
+    def chosen(self, names: Sequence[str]) -> Any:
+        """Return some columns, where they are."""
+        # Backticks, because a dot in a name would ask for a part of a struct.
+        return self.frame.select(*(f"`{name.replace('`', '``')}`" for name in names))
+
     def fetch(self, names: Sequence[str]) -> Any:
         """Collect some columns as an Arrow table; refuse what is too large for one process."""
-        # Backticks, because a dot in a name would ask for a part of a struct.
-        chosen = self.frame.select(*(f"`{name.replace('`', '``')}`" for name in names))
-        if chosen.limit(SPARK_ROW_LIMIT + 1).count() > SPARK_ROW_LIMIT:
-            raise InputError(
-                f"the Spark batch has more than {SPARK_ROW_LIMIT:,} rows, the most that are "
-                "collected into one process: choose fewer with row_condition or a narrower batch "
-                "definition"
-            )
-        return chosen.toArrow()
+        return collected(self.chosen(names))
+
+
+def collected(frame: Any) -> pa.Table:
+    """Return a Spark DataFrame as an Arrow table; refuse what is too large for one process."""
+    if frame.limit(SPARK_ROW_LIMIT + 1).count() > SPARK_ROW_LIMIT:
+        raise InputError(
+            f"the Spark batch has more than {SPARK_ROW_LIMIT:,} rows, the most that are collected "
+            "into one process: choose fewer with row_condition or a narrower batch definition"
+        )
+    return frame.toArrow()
 
 
 def rows_of(batch: Any) -> Rows:

@@ -64,7 +64,9 @@ def _fetch(
         if wanted["filter_gold"]:
             gold = filtered(gold, domain.get("row_condition"), domain.get("condition_parser"))
         rows = _rows(engine, domain)
-        return LabelsAndGold(rows.fetch(_needed(rows.names(), gold.column_names, wanted)), gold)
+        needed = _needed(rows.names(), gold.column_names, wanted)
+        labels = rows.chosen(needed) if isinstance(rows, SparkRows) else rows.fetch(needed)
+        return LabelsAndGold(labels, gold)
     except CheckError as error:
         return LabelsAndGold(problem=str(error))
     except Exception as error:  # noqa: BLE001  see above: whatever it is, it must not leave here

@@ -5,7 +5,12 @@ it; `verify` compares the two, and `rerun` makes the check again from its record
 decided by `decide_release`, whoever asks.
 """
 
-from mdba_checks.outputs.annotate import annotate, refuse_annotated, rows_of_biased
+from mdba_checks.outputs.annotate import (
+    annotate,
+    refuse_annotated,
+    rows_of_biased,
+    values_of_biased,
+)
 from mdba_checks.outputs.cached_assessment import (
     from_cache,
     row_arrays,
@@ -98,6 +103,7 @@ __all__ = [
     "to_plain_value",
     "to_record",
     "trend",
+    "values_of_biased",
     "verify",
     "whole_file",
     "with_row_arrays",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -28,9 +28,11 @@ from mdba_checks.tables import (
     IntArray,
     Source,
     Table,
+    as_names,
     content,
     is_database,
     open_table,
+    parts_of,
     read_source,
     source_name,
     text_columns,
@@ -135,16 +137,40 @@ def rows_of_biased(
     ['L1']
     """
     assessed = read_assessed(labels, assessment)
-    rows = assessment.gaps if about == "labeler" else assessment.cohorts
     column = getattr(assessment.config.columns, about)
-    if rows is None or column is None:
+    if column is None:
         return np.zeros(len(assessed.place), dtype=bool)
-    biased = set(rows.loc[rows["finding"] == BIASED, about])
+    biased = _biased(assessment, about)
     known = dict.fromkeys(biased, 0)
     if about == "labeler" and assessment.pseudonyms is not None:
         known = {name: 0 for name, alias in assessment.pseudonyms.items() if alias in biased}
     inside: BoolArray = places_of(assessed.table.column(column), known) >= 0
     return inside[assessed.place]
+
+
+def values_of_biased(
+    labels: Source, assessment: Assessment, about: Literal["labeler", "cohort"] = "labeler"
+) -> list[Any]:
+    """Return who is biased, as labels that stay in parts spell them; see `rows_of_biased`."""
+    parts, column = parts_of(labels, assessment.config), getattr(assessment.config.columns, about)
+    if parts is None or column is None:
+        return []
+    values = pa.chunked_array(parts.select([column]).map(_distinct, column)).unique()
+    names = as_names(pa.chunked_array([values]))
+    spelled = names.cast(pa.string()).to_pylist()
+    biased = _biased(assessment, about)
+    return [
+        value for value, name in zip(values.to_pylist(), spelled, strict=True) if name in biased
+    ]
+
+
+def _distinct(column: str, _: object, rows: pa.Table) -> pa.Array:
+    return rows.column(column).unique()
+
+
+def _biased(assessment: Assessment, about: Literal["labeler", "cohort"]) -> set[str]:
+    rows = assessment.gaps if about == "labeler" else assessment.cohorts
+    return set() if rows is None else set(rows.loc[rows["finding"] == BIASED, about])
 
 
 def read_once(labels: Source) -> Source:

@@ -1,4 +1,4 @@
-"""Spark batches: the same numbers as pandas, and a limit instead of a driver out of memory."""
+"""Spark batches stay on Spark, with the numbers of pandas; what is collected has a limit."""
 
 from __future__ import annotations
 
@@ -65,15 +65,37 @@ def test_spark_gives_the_verdict_and_the_numbers_of_pandas(
         in_pandas = batch.validate(same)
         assert in_spark.exception_info["exception_message"] is None
         assert in_spark.success is in_pandas.success is False
-        assert in_spark.result["details"]["gaps"] == in_pandas.result["details"]["gaps"]
-        assert in_spark.result["details"]["data"] == in_pandas.result["details"]["data"]
+        same_gaps(in_spark, in_pandas)
+        said = [dict(each.result["details"]["data"]) for each in (in_spark, in_pandas)]
+        hashes = [each.pop("labels_hash") for each in said]
+        assert said[0] == said[1]
+        assert hashes[0].startswith("rows-")  # it was not collected
+        for key in ("unexpected_count", "element_count"):
+            assert in_spark.result[key] == in_pandas.result[key]
+
+
+def same_gaps(one, other):
+    for mine, theirs in zip(
+        *(each.result["details"]["gaps"] for each in (one, other)), strict=True
+    ):
+        assert mine == pytest.approx(theirs, abs=1e-6)
+
+
+def test_what_needs_all_rows_is_collected(spark_batch, batch, rule):
+    asked = rule(estimator="gold_model")
+    estimates.forget()
+    in_spark = spark_batch.validate(asked)
+    estimates.forget()
+    same_gaps(in_spark, batch.validate(asked))
+    assert not in_spark.result["details"]["data"]["labels_hash"].startswith("rows-")
 
 
 def test_what_cannot_be_fetched_is_one_line(spark_batch, rule, monkeypatch):
     said = spark_batch.validate(rule(group_column="grop")).exception_info["exception_message"]
     assert said == "the batch has no column 'grop' (group_column). Did you mean 'group'?"
     monkeypatch.setattr(fetching, "SPARK_ROW_LIMIT", 1_000)
-    result = spark_batch.validate(rule())
+    estimates.forget()
+    result = spark_batch.validate(rule(estimator="gold_model"))  # reads all rows in one place
     assert result.success is False
     said = result.exception_info["exception_message"]
     assert said.startswith("the Spark batch has more than 1,000 rows")

@@ -49,7 +49,7 @@ class SparkPartitions:
 
         def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             part, shared, own = _given(held)
-            rows = pa.Table.from_batches(list(batches), schema)
+            rows = _table(batches, schema)
             yield _answer(part, lambda: function(shared, own, rows))
 
         return list(_answers(self.frame.mapInArrow(run, _ANSWER), held))
@@ -71,7 +71,7 @@ class SparkPartitions:
 
         def cut(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             _, first, own = _given(held)
-            rows = pa.Table.from_batches(list(batches), schema)
+            rows = _table(batches, schema)
             yield from split(first, own, rows).to_batches(max_chunksize=10_000)
 
         def run(rows: pa.Table) -> pa.Table:
@@ -94,6 +94,14 @@ class SparkPartitions:
         """Return what goes to the executors: a task reads what is meant for its own part."""
         parts = None if each is None else [self._context.broadcast(own) for own in each]
         return self._context.broadcast(common), parts
+
+
+def _table(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
+    """Return the rows of a part; executors may say otherwise which columns have no gaps."""
+    held = list(batches)
+    if not held:
+        return schema.empty_table()
+    return pa.Table.from_batches(held).select(schema.names).cast(schema)
 
 
 def _no_rows(sent: Any) -> Any:
@@ -153,5 +161,6 @@ def _serializer() -> Any:
 
 def _reason(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines if "Error" in line and not line.startswith(("at ", "File "))]
-    return (told[-1] if told else lines[0] if lines else type(error).__name__)[:300]
+    python = [line for line in lines if not line.startswith(("at ", "File ", "JVM stack", "..."))]
+    told = [line for line in python if "Error" in line] or python[1:] or lines
+    return (told[-1] if told else type(error).__name__)[:300]
