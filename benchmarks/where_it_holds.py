@@ -30,7 +30,7 @@ _REAL = """\
 ## Real people
 
 `payraise` has 487 people with 256 judgements each, HateCheck ten annotators of whom one,
-`label_2`, judges texts about women differently. Gold is drawn anew 20 times. `raw text` is the
+`label_2`, judges texts about women differently. Gold is drawn anew 40 times. `raw text` is the
 text column as it is, read by `mdba` itself; `noise` is a column that says nothing, about which
 nothing must be found. Findings are about how people decide (`gap`), the truth here is that of the
 labels in the table: in payraise many of those counted as wrongly fair had a table gap beyond the
