@@ -105,8 +105,12 @@ def assess_with(
     learner: Any = None,
     text_model: TextModel | None = None,
     progress: Progress | None = None,
+    in_parts: bool = True,
 ) -> dict[EstimatorName, Assessment]:
-    """Assess with several estimators; the labeler models are fitted once for all of them."""
+    """Assess with several estimators; the labeler models are fitted once for all of them.
+
+    Labels stay in parts where they can, unless `in_parts` is false.
+    """
 
     def assessed(*, in_parts: bool) -> dict[EstimatorName, Assessment]:
         if progress:
@@ -116,13 +120,16 @@ def assess_with(
             progress("reading", 1, 1)
         return assess_tables(opened, config, estimators, learner=learner, progress=progress)
 
-    with open_workers(labels, config):
-        try:
-            found = assessed(in_parts=True)
-        except NeedsAllRowsError:
-            if not isinstance(labels, (str, Path)):
-                raise
-            found = assessed(in_parts=False)  # a file can be read here as well
+    if in_parts:
+        with open_workers(labels, config):
+            try:
+                found = assessed(in_parts=True)
+            except NeedsAllRowsError:
+                if not isinstance(labels, (str, Path)):
+                    raise
+                found = assessed(in_parts=False)  # a file can be read here as well
+    else:
+        found = assessed(in_parts=False)
     origin = Origin.of(labels, gold, learner=learner, text_model=text_model)
     return {name: replace(each, origin=origin) for name, each in found.items()}
 

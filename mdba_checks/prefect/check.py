@@ -16,7 +16,7 @@ import numpy as np
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
-from mdba_checks.assessment import Assessment, assess
+from mdba_checks.assessment import Assessment, assess_with
 from mdba_checks.config import CheckConfig
 from mdba_checks.errors import InputError
 from mdba_checks.outputs import (
@@ -143,7 +143,10 @@ def assess_labels(labels: str | Path, gold: str | Path, config: JSON, prints: JS
     'block'
     """
     settings = read_config(config)
-    assessment = assess(labels, gold, settings, progress=_progress())
+    # The table is read here: its content was hashed before, and its rows are written from here.
+    assessment = assess_with(
+        labels, gold, settings, [settings.estimator], progress=_progress(), in_parts=False
+    )[settings.estimator]
     found = {"labels": assessment.data.labels_hash, "gold": assessment.data.gold_hash}
     for name, source in (("labels", labels), ("gold", gold)):
         if found[name] != prints[name]:

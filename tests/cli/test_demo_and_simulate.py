@@ -183,14 +183,14 @@ def test_what_cannot_be_simulated_is_one_line(mdba, tmp_path, flags, said):
 # Labeler, gap and finding, by the version before a check could ask several
 # questions.
 BEFORE = (
-    ("Ada", -0.40569524227186216, "biased"),
-    ("Ben", 0.0010068547243301529, "fair"),
-    ("Cleo", -0.24814333367661878, "biased"),
-    ("Dev", -0.028479483780418535, "fair"),
-    ("Eli", -0.33736016868942265, "biased"),
-    ("Fay", 0.009214608719805395, "fair"),
-    ("Gus", -0.1004229175407052, "borderline"),
-    ("Hana", -0.03157723349524544, "fair"),
+    ("Ada", -0.4052859358000568, "biased"),
+    ("Ben", 0.0016821402617498427, "fair"),
+    ("Cleo", -0.24802432965167187, "biased"),
+    ("Dev", -0.028192325321157563, "fair"),
+    ("Eli", -0.33678920741930396, "biased"),
+    ("Fay", 0.00881395729325829, "fair"),
+    ("Gus", -0.09987664554054276, "borderline"),
+    ("Hana", -0.03132261116028112, "fair"),
 )
 
 

@@ -53,7 +53,7 @@ table(
 )
 table(
     "column names with spaces around them",
-    refused("'labeler'", "Did you mean ' labeler '"),
+    refused("'labeler'", 'Known in labels: " labeler "'),
     in_labels(lambda frame: frame.rename(columns=lambda name: f" {name} ")),
 )
 table(

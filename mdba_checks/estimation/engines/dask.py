@@ -66,7 +66,11 @@ def dask_engine(address: str | None, jobs: int) -> Iterator[DaskEngine]:
         if address is None:
             with (
                 cluster_of(
-                    n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address=None
+                    n_workers=jobs,
+                    threads_per_worker=1,
+                    processes=True,
+                    # Any free port: the usual one may be that of another cluster.
+                    dashboard_address="127.0.0.1:0",
                 ) as cluster,
                 client_of(cluster) as client,
             ):
