@@ -240,13 +240,15 @@ def test_an_expectation_costs_hardly_more_than_the_estimate(frames, folder, rule
         estimates.forget()
         frames.get_batch({"dataframe": made.labels}).validate(asked)
 
-    cost = {}
-    for run in (plain, expectation, plain, expectation):
-        before = time.process_time()
-        run()
-        took = time.process_time() - before
-        cost[run] = min(took, cost.get(run, took))
-    assert cost[expectation] <= 1.2 * cost[plain]
+    cost = {plain: float("inf"), expectation: float("inf")}
+    for _ in range(6):  # a busy machine makes processor time dearer, never cheaper
+        for run in (plain, expectation):
+            before = time.process_time()
+            run()
+            cost[run] = min(cost[run], time.process_time() - before)
+        if cost[expectation] <= 1.2 * cost[plain]:
+            return
+    pytest.fail(f"{cost[expectation]:.2f} s against {cost[plain]:.2f} s")
 
 
 @pytest.mark.parametrize("name", ["gx_expectation.py", "gx_checkpoint.py", "gx_contract.py"])
