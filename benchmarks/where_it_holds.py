@@ -67,6 +67,10 @@ _BREAKS = """\
 
 Here intervals need not cover. What counts is that few findings are wrong, and that a check says
 why the others are open.
+
+The table was made before what several labels per item show was weighed against chance, which
+concerns `hidden_unequal_shared_items` alone: the same 20 draws, run again since, cover 89%, settle
+40%, and none of them wrongly.
 """
 _CROWDS = """\
 ## Crowds
